@@ -1,0 +1,36 @@
+import { z } from "zod";
+import { endpointInput, endpointName } from "./endpoint.ts";
+
+/** A region file: process settings of a local region and the endpoints it applies with `origin: file`. */
+export const regionFile = z
+  .strictObject({
+    region: z
+      .string()
+      .regex(/^[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?$/, "must be lower-case letters, digits and '-'")
+      .default("local"),
+    host: z.string().min(1).default("127.0.0.1").describe("Address to listen on; other than loopback needs keys"),
+    port: z.int().min(0).max(65_535).default(8080),
+    dataDir: z.string().min(1).nullable().default(null),
+    routerThreads: z.int().min(1).max(64).default(2),
+    keys: z
+      .array(
+        z.strictObject({
+          name: z.string().min(1).max(80),
+          sha256: z.string().regex(/^[0-9a-f]{64}$/, "must be the output of `penstock key hash`"),
+          endpoints: z.array(endpointName).nullable().default(null),
+          admin: z.boolean().default(false),
+        }),
+      )
+      .default([]),
+    endpoints: z
+      .array(endpointInput)
+      .default([])
+      .refine(
+        (list) => new Set(list.map((endpoint) => endpoint.name)).size === list.length,
+        "each endpoint name may stand once",
+      ),
+  })
+  .describe("Region file");
+
+/** Parsed form of a region file. */
+export type RegionFile = z.infer<typeof regionFile>;

@@ -1,0 +1,43 @@
+import type { Epoch, ReplicaId } from "../../domain/names.ts";
+import type { Version } from "../../domain/version.ts";
+
+/** What an agent hands a keeper on start (ENV.replicaLaunch). */
+export interface ReplicaLaunch {
+  readonly id: ReplicaId;
+  readonly epoch: Epoch;
+  readonly version: Version;
+  /** Unix socket of the controller. */
+  readonly controllerSocket: string;
+  /** The region's data folder. */
+  readonly dataDir: string;
+  /** Address to listen on; the port is the system's choice and is reported. */
+  readonly host: string;
+}
+
+/** What an agent hands a router on start (ENV.routerLaunch). */
+export interface RouterLaunch {
+  readonly name: string;
+  readonly epoch: Epoch;
+  readonly host: string;
+  readonly port: number;
+  readonly threads: number;
+  readonly controllerSocket: string;
+  /** Unix socket of the controller's HTTP API (console, API, metrics). */
+  readonly apiSocket: string;
+  /** File where the last snapshot is kept. */
+  readonly snapshotFile: string;
+}
+
+/** What an agent hands the controller on start (ENV.controllerLaunch). */
+export interface ControllerLaunch {
+  readonly region: string;
+  readonly dataDir: string;
+  readonly controllerSocket: string;
+  readonly apiSocket: string;
+  /** Where clients reach the region, for links in answers and on the console. */
+  readonly baseUrl: string;
+  /** The region file, or null for the built-in default region. */
+  readonly regionFile: string | null;
+  /** Keys are required (bound elsewhere than loopback, or asked for). */
+  readonly keysRequired: boolean;
+}

@@ -1,0 +1,54 @@
+import type { RouterLoad } from "../../domain/load.ts";
+import type { EndpointName, Epoch, ReplicaId, VersionId } from "../../domain/names.ts";
+import type { HostedReplica, Machine, ReplicaReport, ReplicaSet } from "../../domain/replica.ts";
+import type { Generation, Snapshot, SnapshotEndpoint, SnapshotVersion } from "../../domain/snapshot.ts";
+
+/** First message on every connection to the controller: who dials. */
+export interface Hello {
+  readonly kind: "hello";
+  readonly role: "router" | "agent" | "keeper";
+  readonly name: string;
+  readonly epoch: Epoch;
+  /** router: the snapshot it holds, so that a diff can be sent. */
+  readonly holds: Generation | null;
+}
+
+/** What routers, agents and keepers say. */
+export type ToController =
+  | Hello
+  | { readonly kind: "routerLoad"; readonly load: Omit<RouterLoad, "receivedAtMs"> }
+  /** A queue's rising edge: a request waits and no replica has room (or exists). Repeats are harmless. */
+  | { readonly kind: "wake"; readonly endpoint: EndpointName; readonly version: VersionId; readonly queued: number }
+  | { readonly kind: "fault"; readonly replica: ReplicaId; readonly epoch: Epoch; readonly fault: string }
+  | { readonly kind: "replica"; readonly report: ReplicaReport }
+  | { readonly kind: "hosted"; readonly replica: HostedReplica }
+  | { readonly kind: "gone"; readonly replica: ReplicaId }
+  | { readonly kind: "machine"; readonly machine: Machine }
+  /** A line a process wrote, for `penstock logs`. */
+  | { readonly kind: "logLines"; readonly source: string; readonly lines: readonly string[] };
+
+/** What the controller says to a router. A router that sees a gap asks for the whole by sending Hello again. */
+export type ToRouter = { readonly kind: "snapshot"; readonly snapshot: Snapshot } | SnapshotDiff;
+
+/** Rows that changed between two generations. */
+export interface SnapshotDiff {
+  readonly kind: "snapshotDiff";
+  readonly from: Generation;
+  readonly to: Generation;
+  readonly endpoints: readonly SnapshotEndpoint[];
+  readonly removedEndpoints: readonly EndpointName[];
+  readonly versions: readonly SnapshotVersion[];
+  readonly removedVersions: readonly VersionId[];
+  readonly keys: Snapshot["keys"] | null;
+  readonly keysRequired: boolean;
+}
+
+/** What the controller says to an agent. The agent keeps the last set of each version on disk. */
+export type ToAgent =
+  | { readonly kind: "replicaSet"; readonly set: ReplicaSet }
+  | { readonly kind: "removeVersion"; readonly version: VersionId }
+  /** All versions that must exist; others are stopped. Sent after Hello, so that nothing of an old life stays. */
+  | { readonly kind: "replicaSets"; readonly sets: readonly ReplicaSet[] };
+
+/** Any message of our own wire. */
+export type WireMessage = ToController | ToRouter | ToAgent;

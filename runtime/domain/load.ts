@@ -1,0 +1,63 @@
+import type { MonoMs } from "../core/time.ts";
+import type { EndpointName, Epoch, ReplicaId, VersionId } from "./names.ts";
+
+/**
+ * Upper edges of the latency histogram's buckets in milliseconds: 0.25 ms times powers of 2^(1/2), 48 of them
+ * (the last edge is about 49 minutes); one more bucket above holds the rest. Worst reading error is 19 %.
+ */
+export const LATENCY_EDGES_MS: readonly number[] = Array.from({ length: 48 }, (_, index) => 0.25 * 2 ** (index / 2));
+
+/**
+ * Load of one version as one router has counted it since it started: cumulative, so that a lost report is repaired by
+ * the next and a repeated one changes nothing. Integrals are over the router's own monotonic time.
+ */
+export interface VersionLoad {
+  readonly version: VersionId;
+  readonly endpoint: EndpointName;
+  readonly arrivals: number;
+  readonly completed: number;
+  /** Answers that were faults of a replica (5xx, reset, time-out), after retries. */
+  readonly failed: number;
+  /** Turned away since nothing had room (503, or the queue's bound). */
+  readonly turnedAwayForCapacity: number;
+  readonly clientGone: number;
+  readonly retries: number;
+  /** Now, gauges. */
+  readonly inFlight: number;
+  readonly queued: number;
+  /** Request-milliseconds: the time integrals of the two gauges. */
+  readonly inFlightMsTotal: number;
+  readonly queuedMsTotal: number;
+  /** Counts per bucket of LATENCY_EDGES_MS (49 of them): from the request being sent to a replica until its answer's end. */
+  readonly serviceMsBuckets: readonly number[];
+  /** The same, from arrival to the answer's first byte. */
+  readonly firstByteMsBuckets: readonly number[];
+  readonly serviceMsTotal: number;
+  /** Highest in flight seen in this report's interval. */
+  readonly inFlightPeak: number;
+}
+
+/** Load of one replica as one router sees it. */
+export interface ReplicaLoad {
+  readonly replica: ReplicaId;
+  readonly epoch: Epoch;
+  readonly inFlight: number;
+  /** The router already sends it nothing new. */
+  readonly draining: boolean;
+  readonly ejected: boolean;
+  readonly faultsTotal: number;
+}
+
+/** One router's report: the `routerLoad` fact, that router the only writer. (router, epoch, seq) tells repeats and restarts apart. */
+export interface RouterLoad {
+  readonly router: string;
+  readonly epoch: Epoch;
+  readonly seq: number;
+  /** Router's monotonic time of the report; integrals divide by differences of it. */
+  readonly routerMonoMs: number;
+  /** When the controller got it. */
+  readonly receivedAtMs: MonoMs;
+  readonly snapshotGeneration: number;
+  readonly versions: readonly VersionLoad[];
+  readonly replicas: readonly ReplicaLoad[];
+}
