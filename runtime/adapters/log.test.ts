@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { createLog } from "./log.ts";
+
+function written(human: boolean): { lines: string[]; log: ReturnType<typeof createLog> } {
+  const lines: string[] = [];
+  return { lines, log: createLog({ level: "info", human, write: (line) => lines.push(line) }) };
+}
+
+test("a program gets one flat JSON object a line, bound fields with it", () => {
+  const { log, lines } = written(false);
+  log.with({ replica: "iris-1" }).warn("REPLICA_EXITED", { code: 1 });
+  expect(JSON.parse(lines[0] ?? "")).toEqual({
+    level: "warn",
+    time: expect.any(Number),
+    replica: "iris-1",
+    code: 1,
+    msg: "REPLICA_EXITED",
+  });
+});
+
+test("a person gets one short line, with values quoted where they need it", () => {
+  const { log, lines } = written(true);
+  log.error("FETCH_FAILED", { why: "no route to host", tries: 3 });
+  expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d\.\d{3} ERROR FETCH_FAILED why="no route to host" tries=3\n$/);
+});
+
+test("lines under the level are not written", () => {
+  const { log, lines } = written(true);
+  log.debug("QUIET");
+  expect(lines).toEqual([]);
+});
