@@ -1,5 +1,6 @@
 import type { MonoMs } from "../core/time.ts";
 import type { EndpointName, Epoch, ReplicaId, VersionId } from "./names.ts";
+import type { Generation } from "./snapshot.ts";
 
 /**
  * Upper edges of the latency histogram's buckets in milliseconds: 0.25 ms times powers of 2^(1/2), 48 of them
@@ -57,7 +58,10 @@ export interface RouterLoad {
   readonly routerMonoMs: number;
   /** When the controller got it. */
   readonly receivedAtMs: MonoMs;
-  readonly snapshotGeneration: number;
+  /** The snapshot it served by when it made this report; null before it has any. A drain is proved by a report made under a snapshot that shows it. */
+  readonly snapshotGeneration: Generation | null;
+  /** All versions of its snapshot and all others with work left: a version not listed has nothing here. */
   readonly versions: readonly VersionLoad[];
+  /** All replicas of its snapshot and all others with work left: a replica not listed has nothing here. */
   readonly replicas: readonly ReplicaLoad[];
 }

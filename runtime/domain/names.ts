@@ -26,3 +26,18 @@ export function replicaIdOf(version: VersionId, ordinal: number): ReplicaId {
 export function keyHashOf(key: string): string {
   return sha256Hex(`penstock-key:${key}`);
 }
+
+/** The version that a replica belongs to, read from its id. */
+export function versionOfReplica(replica: ReplicaId): VersionId {
+  return replica.slice(0, replica.lastIndexOf("-"));
+}
+
+/** The endpoint that a version belongs to, read from its id. */
+export function endpointOfVersion(version: VersionId): EndpointName {
+  return version.slice(0, version.lastIndexOf("-"));
+}
+
+/** The ordinal of a replica within its version, read from its id. */
+export function ordinalOfReplica(replica: ReplicaId): number {
+  return Number(replica.slice(replica.lastIndexOf("-") + 1));
+}

@@ -9,7 +9,10 @@ export interface ReplicaHost {
   apply(set: ReplicaSet): void;
   /** Stops all replicas of a version. */
   remove(version: VersionId): void;
-  /** Tells what it sees, as often as it likes; the first calls describe everything that exists. */
+  /**
+   * Tells what it sees, as often as it likes. On each (re)connection of a machine all its replicas are told first and
+   * the machine last: once a machine is known, a replica that was not told does not exist there.
+   */
   watch(observer: ReplicaHostObserver): () => void;
 }
 

@@ -17,7 +17,11 @@ export interface Hello {
 export type ToController =
   | Hello
   | { readonly kind: "routerLoad"; readonly load: Omit<RouterLoad, "receivedAtMs"> }
-  /** A queue's rising edge: a request waits and no replica has room (or exists). Repeats are harmless. */
+  /**
+   * A queue's rising edge: a request waits and no replica has room (or exists). It carries no state: the router sends
+   * its routerLoad just before it on the same connection, and the wake makes the version be decided at once.
+   * Repeats are harmless.
+   */
   | { readonly kind: "wake"; readonly endpoint: EndpointName; readonly version: VersionId; readonly queued: number }
   | { readonly kind: "fault"; readonly replica: ReplicaId; readonly epoch: Epoch; readonly fault: string }
   | { readonly kind: "replica"; readonly report: ReplicaReport }
