@@ -1,0 +1,188 @@
+import type { BodyFraming } from "./body.ts";
+import { CR, equalsLower, HTAB, IS_VALUE, LF, latin1, parseDecimal, SP } from "./chars.ts";
+import { type Malformed, visitFields } from "./fields.ts";
+import type { Http1Limits } from "./limits.ts";
+import { type HeadResult, withoutHeaders } from "./request-head.ts";
+
+/** An answer's head as a replica sent it. */
+export class ResponseHead {
+  status = 0;
+  /** `200 OK`: status and reason as the replica wrote them. */
+  statusText = "";
+  framing: BodyFraming = UNTIL_CLOSE;
+  /** The Content-Length it stated, also where no body follows (HEAD, 304), or -1. */
+  contentLength = -1;
+  keepAlive = true;
+  /** A stream of server-sent events. */
+  isEventStream = false;
+  /** Carries the header of a refusal before any work was done. */
+  isRefusal = false;
+  /** Header lines to hand on, each ending in CRLF, hop-by-hop and rewritten ones left out. */
+  passedHeaders = "";
+}
+
+const NO_BODY: BodyFraming = { kind: "none" };
+const CHUNKED: BodyFraming = { kind: "chunked" };
+const UNTIL_CLOSE: BodyFraming = { kind: "until-close" };
+
+/** Parses one answer's head at `bytes[start, end)`, as strictly as a request's. `method` is the request's: an answer to HEAD has no body. */
+export function parseResponseHead(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  limits: Http1Limits,
+  method: string,
+): HeadResult<ResponseHead> {
+  const found = bytes.indexOf("\r\n\r\n", start, "latin1");
+  const known = found >= 0 && found + 4 <= end;
+  if (known ? found + 4 - start > limits.headBytes : end - start >= limits.headBytes) {
+    return { kind: "malformed", why: "head-too-large" };
+  }
+  if (!known) return null;
+  const head = new ResponseHead();
+  const why = readHead(bytes, start, found + 2, limits, method, head);
+  return why === null ? { kind: "head", head, endOffset: found + 4 } : { kind: "malformed", why };
+}
+
+const PREFIX = Buffer.from("HTTP/1.", "latin1");
+
+function readHead(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  limits: Http1Limits,
+  method: string,
+  head: ResponseHead,
+): Malformed | null {
+  for (let index = 0; index < PREFIX.length; index++) {
+    if (bytes[start + index] !== PREFIX[index]) return "bad-start-line";
+  }
+  const minor = bytes[start + 7]! - 48;
+  if ((minor !== 0 && minor !== 1) || bytes[start + 8] !== SP) return "bad-start-line";
+  const status = parseDecimal(bytes, start + 9, start + 12);
+  if (status < 100) return "bad-start-line";
+  let at = start + 12;
+  if (bytes[at] !== SP && bytes[at] !== CR) return "bad-start-line";
+  while (IS_VALUE[bytes[at]!] === 1) at++;
+  if (bytes[at] !== CR || bytes[at + 1] !== LF) return "bad-start-line";
+  head.status = status;
+  head.statusText = latin1(bytes, start + 9, at);
+  head.keepAlive = minor === 1;
+  const reader = new ResponseFields(bytes, at + 2, head);
+  const why = visitFields(bytes, at + 2, end, limits.headerCount, reader.visit);
+  return why ?? reader.finish(end, method);
+}
+
+class ResponseFields {
+  readonly #bytes: Buffer;
+  readonly #head: ResponseHead;
+  #keptFrom: number;
+  #lengths = 0;
+  #codings = 0;
+  #codingIsChunked = false;
+  #closes = false;
+  #nominated: string[] | null = null;
+
+  constructor(bytes: Buffer, start: number, head: ResponseHead) {
+    this.#bytes = bytes;
+    this.#keptFrom = start;
+    this.#head = head;
+  }
+
+  readonly visit = (
+    nameStart: number,
+    nameEnd: number,
+    from: number,
+    to: number,
+    lineEnd: number,
+  ): Malformed | null => {
+    const bytes = this.#bytes;
+    const head = this.#head;
+    const is = (lower: string) => equalsLower(bytes, nameStart, nameEnd, lower);
+    switch (nameEnd - nameStart) {
+      case 7:
+        if (is("upgrade") || is("trailer")) this.#drop(nameStart, lineEnd);
+        break;
+      case 10:
+        if (is("connection")) {
+          this.#readConnection(latin1(bytes, from, to).toLowerCase());
+          this.#drop(nameStart, lineEnd);
+        } else if (is("keep-alive")) this.#drop(nameStart, lineEnd);
+        break;
+      case 12:
+        if (is("content-type")) head.isEventStream = isEventStream(bytes, from, to);
+        else if (is("x-request-id")) this.#drop(nameStart, lineEnd);
+        break;
+      case 14:
+        if (is("content-length")) {
+          this.#lengths++;
+          head.contentLength = parseDecimal(bytes, from, to);
+          this.#drop(nameStart, lineEnd);
+        }
+        break;
+      case 16:
+        if (is("proxy-connection")) this.#drop(nameStart, lineEnd);
+        break;
+      case 17:
+        if (is("transfer-encoding")) {
+          this.#codings++;
+          this.#codingIsChunked = equalsLower(bytes, from, to, "chunked");
+          this.#drop(nameStart, lineEnd);
+        }
+        break;
+      case 18:
+        if (is("x-penstock-refused")) {
+          head.isRefusal = true;
+          this.#drop(nameStart, lineEnd);
+        } else if (is("x-penstock-version")) this.#drop(nameStart, lineEnd);
+        break;
+      default:
+    }
+    return null;
+  };
+
+  #drop(lineStart: number, lineEnd: number): void {
+    if (lineStart > this.#keptFrom) this.#head.passedHeaders += latin1(this.#bytes, this.#keptFrom, lineStart);
+    this.#keptFrom = lineEnd;
+  }
+
+  #readConnection(value: string): void {
+    if (value === "keep-alive") {
+      this.#head.keepAlive = true;
+      return;
+    }
+    for (const option of value.split(",")) {
+      const name = option.trim();
+      if (name === "close") this.#closes = true;
+      else if (name === "keep-alive") this.#head.keepAlive = true;
+      else if (name !== "") {
+        this.#nominated ??= [];
+        this.#nominated.push(name);
+      }
+    }
+  }
+
+  finish(end: number, method: string): Malformed | null {
+    const head = this.#head;
+    if (this.#keptFrom < end) head.passedHeaders += latin1(this.#bytes, this.#keptFrom, end);
+    if (this.#closes) head.keepAlive = false;
+    if (this.#nominated !== null) head.passedHeaders = withoutHeaders(head.passedHeaders, this.#nominated);
+    if (this.#lengths > 0 && this.#codings > 0) return "content-length-and-transfer-encoding";
+    if (this.#lengths > 1 || (this.#lengths === 1 && head.contentLength < 0)) return "bad-content-length";
+    if (this.#codings > 1 || (this.#codings === 1 && !this.#codingIsChunked)) return "bad-transfer-encoding";
+    if (method === "HEAD" || head.status < 200 || head.status === 204 || head.status === 304) head.framing = NO_BODY;
+    else if (this.#codings > 0) head.framing = CHUNKED;
+    else if (this.#lengths > 0) {
+      head.framing = head.contentLength === 0 ? NO_BODY : { kind: "length", bytes: head.contentLength };
+    }
+    if (head.framing.kind === "until-close") head.keepAlive = false;
+    return null;
+  }
+}
+
+function isEventStream(bytes: Buffer, from: number, to: number): boolean {
+  const length = "text/event-stream".length;
+  if (!equalsLower(bytes, from, Math.min(to, from + length), "text/event-stream")) return false;
+  const next = bytes[from + length];
+  return to === from + length || next === 59 || next === SP || next === HTAB;
+}
