@@ -1,0 +1,122 @@
+import type { Controller } from "../core/controller.ts";
+import { type BoardView, REGION_KEY } from "../domain/board.ts";
+import type { RouterLoad } from "../domain/load.ts";
+import type { VersionId } from "../domain/names.ts";
+import type { ReplicaReport } from "../domain/replica.ts";
+import type { Generation } from "../domain/snapshot.ts";
+import { Board, type FactWriter, type LiveBoard, storedWriter } from "../driver/board.ts";
+import { type DecisionCount, Driver } from "../driver/driver.ts";
+import { RouterLoads } from "../driver/router-loads.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+import type { ReplicaHost, ReplicaHostObserver } from "../ports/replica-host.ts";
+import type { DecisionLog, KeptStore, SpecStore } from "../ports/stores.ts";
+import { HostHand } from "./fleet/hand.ts";
+import { type RouterLink, SnapshotSender } from "./publisher/send.ts";
+
+/** What a region's control needs from outside. */
+export interface RegionPorts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly specs: SpecStore;
+  readonly kept: KeptStore;
+  readonly decisions: DecisionLog;
+  readonly host: ReplicaHost;
+  readonly routers: RouterLink;
+}
+
+/** The control of one region: the Board, its users' writers, and the ears for what routers say. */
+export interface RegionControl {
+  readonly board: LiveBoard;
+  /** For the API and the region file. On disk when `set` returns. */
+  readonly spec: FactWriter<"spec">;
+  readonly apiKeys: FactWriter<"keys">;
+  /** For the preparer. On disk when `set` returns. */
+  readonly prepared: FactWriter<"prepared">;
+  /** A router said Hello, first or again; `holds` is the snapshot it has. */
+  routerConnected(router: string, holds: Generation | null): void;
+  routerGone(router: string): void;
+  routerLoad(load: Omit<RouterLoad, "receivedAtMs">): void;
+  /** A request waits for this version: it is decided at once, on the load that the router reported just before. */
+  wake(version: VersionId): void;
+  /** Adds a law that decides beside the live controller of the same name and only writes to the decision log. Requires: before `start`. */
+  addShadow<W, M, K, O>(name: string, controller: Controller<BoardView, W, M, K, O>): void;
+  decisionCounts(): readonly DecisionCount[];
+  start(): void;
+  /** Stops deciding; replicas and routers go on as they are. */
+  stop(): void;
+}
+
+/** Wires a region's control: Board, driver, controllers and hands. Nothing runs before `start`. */
+export function assemble(ports: RegionPorts): RegionControl {
+  const { clock, log, specs, kept, decisions, host, routers } = ports;
+  const board = new Board(clock);
+  const driver = new Driver({ board, clock, log, kept, decisions });
+  const loads = new RouterLoads(board, board.writer("routerLoad"), clock);
+  const hand = new HostHand(board, host, clock);
+  const sender = new SnapshotSender(clock, routers);
+  const control = {
+    board,
+    spec: storedWriter(board, specs, "spec"),
+    apiKeys: storedWriter(board, specs, "keys"),
+    prepared: storedWriter(board, specs, "prepared"),
+  };
+  const observer = hostObserver(board, hand);
+  const endings: (() => void)[] = [];
+  return {
+    ...control,
+    routerConnected: (router, holds) => sender.connected(router, holds),
+    routerGone: (router) => sender.gone(router),
+    routerLoad: (load) => loads.take(load),
+    wake: (version) => driver.touch("autoscaler", version),
+    addShadow: (name, controller) => driver.addShadow(name, controller),
+    decisionCounts: () => driver.counts(),
+    start: () => {
+      endings.push(
+        board.subscribe((fact, key) => {
+          if (fact === "replicaSet") hand.changed(key);
+          if (fact !== "snapshot") return;
+          const snapshot = board.get("snapshot", REGION_KEY);
+          if (snapshot.kind === "known") sender.changed(snapshot.value);
+        }),
+      );
+      driver.start();
+      loads.start();
+      hand.start();
+      endings.push(host.watch(observer));
+    },
+    stop: () => {
+      for (const end of endings) end();
+      driver.stop();
+      loads.stop();
+      hand.stop();
+      sender.stop();
+    },
+  };
+}
+
+/** Writes what the host and its keepers report on the Board; what an older start of a replica says late is ignored. */
+function hostObserver(board: Board, hand: HostHand): ReplicaHostObserver {
+  const hosted = board.writer("hosted");
+  const replica = board.writer("replica");
+  const machine = board.writer("machine");
+  const isOld = (fact: "hosted" | "replica", report: Pick<ReplicaReport, "id" | "epoch">): boolean => {
+    const last = board.get(fact, report.id);
+    return last.kind === "known" && last.value.epoch > report.epoch;
+  };
+  return {
+    hosted: (report) => {
+      if (isOld("hosted", report)) return;
+      hosted.set(report.id, report);
+      hand.seen(report.id);
+    },
+    gone: (id) => {
+      hosted.remove(id);
+      replica.remove(id);
+    },
+    replica: (report) => {
+      if (!isOld("replica", report)) replica.set(report.id, report);
+    },
+    machine: (name, value) => machine.set(name, value),
+  };
+}
