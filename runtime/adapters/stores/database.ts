@@ -1,0 +1,110 @@
+import { accessSync, constants, mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { UserError } from "../../core/errors.ts";
+
+/**
+ * The schema, one step an entry: a database at `user_version` n has had the first n applied. Steps are only ever added.
+ */
+const MIGRATIONS: readonly string[] = [
+  `CREATE TABLE facts (fact TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (fact, key)) STRICT, WITHOUT ROWID;
+   CREATE TABLE kept (controller TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (controller, key)) STRICT, WITHOUT ROWID;
+   CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+   CREATE TABLE decisions (
+     id INTEGER PRIMARY KEY AUTOINCREMENT, controller TEXT NOT NULL, key TEXT NOT NULL,
+     atWallMs REAL NOT NULL, atMonoMs REAL NOT NULL, reason TEXT NOT NULL, inputs TEXT NOT NULL, output TEXT NOT NULL, replay TEXT
+   ) STRICT;`,
+];
+
+/** FULL: on disk when a write returns, also over a power cut. NORMAL: over the end of the process, the last moments lost in a power cut. */
+export type Durability = "FULL" | "NORMAL";
+
+/** How long one writer waits for another: both are ours and write for milliseconds. */
+const BUSY_WAIT_MS = 5_000;
+
+/** SQLite's primary result codes that a person can do something about (sqlite.org/rescode.html). */
+const RESULT = { readOnly: 8, ioError: 10, corrupt: 11, full: 13, cannotOpen: 14, notADatabase: 26 } as const;
+
+/**
+ * Opens the region's state, makes or migrates it. WAL: a reader never waits, a kill at any instant loses no finished write.
+ * Errors: UserError where the folder, the disk or the file is at fault.
+ */
+export function openDatabase(path: string, durability: Durability): DatabaseSync {
+  return explained(path, () => {
+    mkdirSync(dirname(path), { recursive: true });
+    accessSync(dirname(path), constants.W_OK | constants.X_OK);
+    const database = new DatabaseSync(path, { timeout: BUSY_WAIT_MS });
+    try {
+      database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${durability}; PRAGMA wal_autocheckpoint = 1000`);
+      migrate(database, path);
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+    return database;
+  });
+}
+
+function migrate(database: DatabaseSync, path: string): void {
+  database.exec("BEGIN IMMEDIATE");
+  const { user_version: version } = database.prepare("PRAGMA user_version").get() as { user_version: number };
+  if (version > MIGRATIONS.length) {
+    throw new UserError(
+      "PENSTOCK_STATE_TOO_NEW",
+      `${path} has schema ${version}, this Penstock knows up to ${MIGRATIONS.length}`,
+      "Run the newer Penstock that wrote it, or start with another --data-dir.",
+    );
+  }
+  for (const step of MIGRATIONS.slice(version)) database.exec(step);
+  database.exec(`PRAGMA user_version = ${MIGRATIONS.length}; COMMIT`);
+}
+
+/** A prepared write whose failures are explained to people. */
+export function writer(database: DatabaseSync, path: string, sql: string): (...values: SQLInputValue[]) => number {
+  const statement = database.prepare(sql);
+  return (...values) => explained(path, () => Number(statement.run(...values).lastInsertRowid));
+}
+
+/** Runs `work`; a failure of the disk, the folder or the file becomes a UserError, anything else stays a bug. */
+function explained<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw explain(path, error as NodeJS.ErrnoException & { errcode?: number });
+  }
+}
+
+function explain(path: string, error: NodeJS.ErrnoException & { errcode?: number }): unknown {
+  const because = `${path} (${error.message})`;
+  const result = (error.errcode ?? 0) & 0xff;
+  if (result === RESULT.full || error.code === "ENOSPC") {
+    return new UserError(
+      "PENSTOCK_DISK_FULL",
+      `The disk is full: ${because}`,
+      "Free some space; nothing that was saved is lost.",
+    );
+  }
+  if (result === RESULT.corrupt || result === RESULT.notADatabase) {
+    return new UserError(
+      "PENSTOCK_STATE_DAMAGED",
+      `The region's state can't be read: ${because}`,
+      "Restore the file from a backup, or move it away and deploy the endpoints again.",
+    );
+  }
+  const unwritable = ["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST"].includes(error.code ?? "");
+  if (unwritable || result === RESULT.readOnly || result === RESULT.cannotOpen) {
+    return new UserError(
+      "PENSTOCK_DATA_DIR_NOT_WRITABLE",
+      `The data folder can't be written: ${because}`,
+      "Give write permission on it, or choose another with --data-dir.",
+    );
+  }
+  if (result === RESULT.ioError) {
+    return new UserError(
+      "PENSTOCK_DISK_FAILED",
+      `The disk failed: ${because}`,
+      "Look at the system's log for disk errors.",
+    );
+  }
+  return error;
+}
