@@ -9,6 +9,8 @@ export const HEADERS = {
   refused: "x-penstock-refused",
   /** Set on every answer: the version that answered. */
   version: "x-penstock-version",
+  /** A keeper's own request to its replica, with the secret of that start: served past the cap, moves no load counter. */
+  probe: "x-penstock-probe",
   idempotencyKey: "idempotency-key",
   traceparent: "traceparent",
 } as const;

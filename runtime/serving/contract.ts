@@ -4,7 +4,7 @@ import type { ReplicaCounters } from "./replica-counters.ts";
 
 /**
  * The replica contract: what every kind of model offers, whatever runs it.
- * In-process engines (onnx, gguf) implement `StartEngine`; engines that are programs of their own (mlflow, custom)
+ * In-process engines (onnx, gguf) implement `InProcessRuntime`; engines that are programs of their own (mlflow, custom)
  * implement `StartChildEngine`. The keeper knows both only through this file and `replica-counters.ts`.
  */
 
@@ -16,6 +16,8 @@ export interface ProbeRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array;
+  /** Its input was made up from the signature and may be refused for good reason: a failure does not hold up readiness. */
+  readonly madeUp?: true;
 }
 
 /** What the keeper sends on its own account. */
@@ -56,7 +58,6 @@ export interface Route {
 
 /** A loaded model inside this process. */
 export interface Engine {
-  readonly classes: readonly string[];
   readonly probes: Probes;
   /** The route of a path (already without query), or null: 404. */
   route(method: string, path: string): Route | null;
@@ -72,8 +73,13 @@ export interface EngineContext {
   readonly counters: ReplicaCounters;
 }
 
-/** Loads the model of `launch.version`. Errors: UserError where the artifact is at fault. */
-export type StartEngine = (context: EngineContext) => Promise<Engine>;
+/** A runtime whose engines live inside the replica's own process. */
+export interface InProcessRuntime {
+  /** Names of its request classes, in the order of the counters' rows; at most MAX_REQUEST_CLASSES. */
+  readonly classes: readonly string[];
+  /** Loads the model of `launch.version`. Errors: UserError where the artifact is at fault. */
+  start(context: EngineContext): Promise<Engine>;
+}
 
 /** What an engine in processes of its own needs to start. */
 export interface ChildContext {
@@ -82,6 +88,8 @@ export interface ChildContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** A folder of this replica's own, empty at the start; counters files, sockets and scratch go there. */
   readonly scratchDir: string;
+  /** Value of HEADERS.probe in the keeper's own requests: an engine that counts leaves these out of its load counters. */
+  readonly probeSecret: string;
   /** A free port of `launch.host` that the engine may listen on. */
   readonly port: number;
   /** Lines of the engine's stdout and stderr. */
