@@ -1,0 +1,168 @@
+import type { Verdict } from "../../core/controller.ts";
+import { asMonoMs, type Now } from "../../core/time.ts";
+import { meanPerMs } from "../../core/window/span-sums.ts";
+import type { Wanted } from "../../domain/replica.ts";
+import type { Demand } from "./demand.ts";
+import { concurrencyAsked, ingestLoad, readDemand } from "./demand.ts";
+import type { HorizontalInput } from "./horizontal.ts";
+import { decideHorizontal, madeUpReplicas } from "./horizontal.ts";
+import { hpaReplicas } from "./hpa-ratio.ts";
+import { CPU_BOUND_FACTOR, CPU_TARGET_RATIO, DECISION_MS, FAST_WINDOW_MS, IDLE_MS, TOLERANCE_RATIO } from "./laws.ts";
+import type { Memory } from "./memory.ts";
+import { cpuRatios, takeSamples } from "./sampling.ts";
+import type { Supply } from "./supply.ts";
+import { computeSupply } from "./supply.ts";
+import { learnTarget, startTarget } from "./vertical.ts";
+import type { World } from "./world.ts";
+
+/** Decides one version's scale on both axes. Pure; may be called at any time and as often as one likes. */
+export function decide(world: World, memory: Memory, now: Now): Verdict<Memory, Wanted> {
+  if (world.place === null) {
+    return { memory, output: null, because: { reason: "off: in-no-rollout", inputs: {} }, wakeAtMs: null };
+  }
+  const ingested = ingestLoad(world, memory, now.mono, memory.learning.unloadedMs);
+  const { demand, memory: seen } = readDemand(world, ingested, now.mono);
+  const sampled = takeSamples(world, startTarget(world, seen.learning), ingested.flows, now.mono);
+  const learning = learnTarget(world, sampled, now.mono);
+  const cpuReplicas = replicasByCpu(world, seen, demand);
+  const watched = watch(world, { ...seen, cpuReplicas, learning }, demand, now.mono);
+  const supply = computeSupply(world.replicas, learning.startupMs, { monoMs: now.mono, wallMs: now.wall });
+  const target = learning.target ?? 1;
+  if (world.place.phase === "kept" || world.place.phase === "failed") {
+    return verdict(
+      world,
+      { ...watched, wanted: 0 },
+      { replicas: 0, reason: `off: ${world.place.phase}` },
+      0,
+      target,
+      {},
+    );
+  }
+  const input = horizontalInput(world, watched, demand, supply, target, now);
+  const step = decideHorizontal(input);
+  const next: Memory = { ...watched, wanted: step.replicas };
+  return verdict(world, next, step, madeUpReplicas(step, input), target, explain(input, learning.reason), now.mono);
+}
+
+function verdict(
+  world: World,
+  memory: Memory,
+  step: { replicas: number; reason: string },
+  madeUp: number,
+  target: number,
+  inputs: Record<string, number | string>,
+  nowMs?: number,
+): Verdict<Memory, Wanted> {
+  const sleepAtMs = memory.lastActiveMs === null ? null : memory.lastActiveMs + IDLE_MS;
+  const mayWake = step.replicas === 1 && sleepAtMs !== null && nowMs !== undefined && sleepAtMs > nowMs;
+  return {
+    memory,
+    output: { version: world.version, replicas: step.replicas + madeUp, targetConcurrency: target },
+    because: { reason: madeUp > 0 ? `${step.reason}+replace-lost` : step.reason, inputs },
+    wakeAtMs: mayWake ? asMonoMs(sleepAtMs) : null,
+  };
+}
+
+/** Keeps track of what holds scale-down back: how long the window was watched, activity, first readiness, the period. */
+function watch(world: World, memory: Memory, demand: Demand, nowMs: number): Memory {
+  const sizedForWeight = world.place?.sizedForWeight ?? 0;
+  // A window watched at a smaller share of the traffic says nothing about the larger one.
+  const shareGrew = memory.sizedForWeight !== null && sizedForWeight > memory.sizedForWeight;
+  const blind = demand.seen === "missing";
+  const active = demand.inFlightNow + demand.queuedNow > 0 || demand.meanFast > 0;
+  const existing = world.replicas.ready + world.replicas.startingSinceMs.length + world.replicas.broken;
+  const wanted = memory.wanted ?? 0;
+  const known = memory.anchor === null ? Math.max(wanted, existing) : wanted;
+  const periodOver = memory.anchor === null || nowMs - memory.anchor.atMs >= DECISION_MS;
+  return {
+    ...memory,
+    wanted: known,
+    anchor: periodOver ? { replicas: known, atMs: nowMs } : memory.anchor,
+    sizedForWeight,
+    watchedSinceMs: blind ? null : shareGrew ? nowMs : (memory.watchedSinceMs ?? nowMs),
+    lastActiveMs: active ? nowMs : (memory.lastActiveMs ?? nowMs),
+    everReady: memory.everReady || world.replicas.ready > 0,
+  };
+}
+
+/** Replicas by the ratio law for CPU, bounded by what demand makes plausible; the last reading while there is no newer one. */
+function replicasByCpu(world: World, memory: Memory, demand: Demand): number {
+  const { meters } = world.replicas;
+  const readings = cpuRatios(meters, memory.learning.meters);
+  if (readings.length === 0) return meters.length === 0 ? 0 : memory.cpuReplicas;
+  const replicas = hpaReplicas({
+    readings,
+    missing: meters.length - readings.length,
+    target: CPU_TARGET_RATIO,
+    current: memory.wanted ?? meters.length,
+    toleranceRatio: TOLERANCE_RATIO,
+  });
+  const byDemand = Math.max(1, Math.ceil(demand.meanUp / (memory.learning.target ?? 1)));
+  return Math.min(replicas, byDemand * CPU_BOUND_FACTOR);
+}
+
+function horizontalInput(
+  world: World,
+  memory: Memory,
+  demand: Demand,
+  supply: Supply,
+  target: number,
+  now: Now,
+): HorizontalInput {
+  const share = (world.place?.sizedForWeight ?? 0) / 100;
+  const staging = world.place?.phase === "staging";
+  const range = world.concurrency ?? { min: 0, max: Number.POSITIVE_INFINITY };
+  const max = share > 0 ? Math.max(1, Math.ceil((range.max * share) / target)) : 0;
+  const min = Math.min(max, Math.max(staging ? 1 : 0, Math.ceil((range.min * share) / target)));
+  const wanted = memory.wanted ?? 0;
+  const arrivalsPerMs = meanPerMs(memory.arrivals, now.mono, FAST_WINDOW_MS) ?? 0;
+  return {
+    wanted,
+    anchor: memory.anchor?.replicas ?? wanted,
+    target,
+    demand,
+    wakeDemand: concurrencyAsked({
+      inFlight: demand.inFlightNow,
+      queued: demand.queuedNow,
+      arrivalsPerMs,
+      turnedAwayPerMs: 0,
+      serviceMs: memory.learning.unloadedMs,
+    }),
+    supply,
+    bounds: { min, max },
+    cpuReplicas: memory.cpuReplicas,
+    watchedMs: memory.watchedSinceMs === null ? 0 : now.mono - memory.watchedSinceMs,
+    idleMs: memory.lastActiveMs === null ? 0 : now.mono - memory.lastActiveMs,
+    maySleep: !staging && (memory.everReady || supply.pending === 0),
+    saturated: demand.queuedNow > 0,
+    warmReplicas: world.warmReplicas,
+  };
+}
+
+function explain(input: HorizontalInput, learned: string): Record<string, number | string> {
+  const { demand, supply, bounds } = input;
+  return {
+    wanted: input.wanted,
+    anchor: input.anchor,
+    target: input.target,
+    learned,
+    meanUp: round(demand.meanUp),
+    meanFast: round(demand.meanFast),
+    peak: round(demand.peak),
+    inFlight: demand.inFlightNow,
+    queued: demand.queuedNow,
+    load: demand.seen,
+    ready: supply.ready,
+    pending: supply.pending,
+    unavailable: supply.unavailable,
+    cpuReplicas: input.cpuReplicas,
+    min: bounds.min,
+    max: bounds.max,
+    watchedMs: input.watchedMs,
+    idleMs: input.idleMs,
+  };
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
+}

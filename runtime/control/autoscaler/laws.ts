@@ -1,0 +1,53 @@
+/**
+ * Constants of the scaling laws, each with its reason or source.
+ */
+
+/** Decided at least this often; step caps are per this period. */
+export const DECISION_MS = 5_000;
+/** Scale-up reads the mean of this window. Source: Databricks' published window; between Knative's 6 s and Ray's 31 s. */
+export const UP_WINDOW_MS = 20_000;
+/** The fast lane reads the mean of this window. */
+export const FAST_WINDOW_MS = 5_000;
+/** The fast lane opens when the fast window is over this many times what is wanted (Knative's panic threshold). */
+export const FAST_LANE_RATIO = 2;
+/** Scale-down reads the maximum over this window (Kubernetes HPA's down-stabilisation). */
+export const DOWN_WINDOW_MS = 300_000;
+/** No change within this share of the target (Kubernetes HPA). */
+export const TOLERANCE_RATIO = 0.1;
+/** Largest growth per period, as a multiple of what was wanted: 1 -> 1,000 in four periods. */
+export const UP_STEP_FACTOR = 8;
+/** Share of warm capacity one endpoint may take per period, so that one blip can't empty it. */
+export const WARM_SHARE = 0.5;
+/** Largest shrink per period, as a share of what was wanted. */
+export const DOWN_STEP_SHARE = 0.3;
+/** A single replica with no request for this long goes to sleep; waking costs a start, so well above the fast window. */
+export const IDLE_MS = 120_000;
+/** A waiting request's work is to be done within this time, so that waiting for a start is not read as concurrency. */
+export const DRAIN_MS = 5_000;
+/** A router not heard for this long is silent: reports come each second, and two may be lost. */
+export const ROUTER_SILENT_MS = 4_000;
+/** A router silent for this long is gone, and its clients with it. */
+export const ROUTER_GONE_MS = 60_000;
+/** A keeper not heard for this long has lost its replica (the agent's own deadline on keepers). */
+export const KEEPER_SILENT_MS = 15_000;
+/** Startup budget before any start was measured: a large model's download and load. */
+export const STARTUP_UNKNOWN_MS = 600_000;
+/** Startup budget as a multiple of the longest measured start, and its least value. */
+export const STARTUP_SLACK = 3;
+export const STARTUP_LEAST_MS = 30_000;
+/** CPU use of the allotment that more replicas should bring down to; concurrency at the knee runs just under it. */
+export const CPU_TARGET_RATIO = 0.9;
+/** CPU alone asks for at most this many times what requests in flight ask for: a busy loop at rest is not demand. */
+export const CPU_BOUND_FACTOR = 2;
+
+/** The vertical axis decides this often. */
+export const CYCLE_MS = 30_000;
+/** Requests in flight per replica before anything was learned; doubled until the first threshold. */
+export const DEFAULT_TARGET = 4;
+/** Concurrency is the limit when in flight per replica is over this share of the target. */
+export const LIMITING_RATIO = 0.7;
+/** Steps of the target per cycle: up by max(1, 10 %), down by at most 30 %. */
+export const RAISE_SHARE = 0.1;
+export const LOWER_SHARE = 0.3;
+/** Share of a window's samples that must agree: one spike decides nothing. */
+export const MOST = 0.6;

@@ -1,0 +1,103 @@
+import { observeCurve } from "./curve.ts";
+import type { Flow } from "./demand.ts";
+import { unloadedService } from "./demand.ts";
+import type { Learning, OpenSample, Sample } from "./learning.ts";
+import type { ReplicaMeter, World } from "./world.ts";
+
+/** A sample lasts at least this long, and until it holds enough requests, but not for ever. */
+const SAMPLE_MS = 5_000;
+const SAMPLE_COMPLETED = 20;
+const SAMPLE_LONGEST_MS = 30_000;
+/** The vertical axis looks back over this much. */
+export const LOOK_BACK_MS = 60_000;
+
+/** Takes new flows and meters into the learning: closes a sample when it is long enough, and drops it when replicas changed under it. */
+export function takeSamples(world: World, learning: Learning, flows: readonly Flow[], nowMs: number): Learning {
+  const ready = world.replicas.ready;
+  const startupMs = larger(learning.startupMs, world.replicas.startupMs);
+  // The router's own share of a service time is small beside the model's; below one per replica nothing waits for another.
+  const lowLoad = Math.max(1, ready) * Math.max(1, (learning.target ?? 1) * 0.3);
+  const unloadedMs = unloadedService(learning.unloadedMs, flows, lowLoad) ?? world.replicas.warmupServiceMs;
+  const base: Learning = { ...learning, startupMs, unloadedMs };
+  if (ready <= 0) return { ...base, open: null };
+  if (learning.open === null || learning.open.ready !== ready) {
+    return { ...base, open: openSample(ready, nowMs), meters: markMeters(world) };
+  }
+  const open = addFlows(learning.open, flows);
+  const ageMs = nowMs - open.fromMs;
+  const full = ageMs >= SAMPLE_MS && open.completed >= SAMPLE_COMPLETED;
+  if (!full && ageMs < SAMPLE_LONGEST_MS) return { ...base, open };
+  const next: Learning = { ...base, open: openSample(ready, nowMs), meters: markMeters(world) };
+  if (open.completed === 0) return next;
+  const sample: Sample = {
+    atMs: nowMs,
+    inFlight: open.inFlightMs / ageMs / ready,
+    serviceMs: open.serviceMs / open.completed,
+    completed: open.completed,
+    signals: readSignals(world, learning.meters),
+  };
+  return {
+    ...next,
+    curve: observeCurve(learning.curve, sample),
+    samples: [...learning.samples.filter((old) => old.atMs > nowMs - LOOK_BACK_MS), sample],
+  };
+}
+
+function openSample(ready: number, fromMs: number): OpenSample {
+  return { ready, fromMs, inFlightMs: 0, serviceMs: 0, completed: 0 };
+}
+
+function addFlows(open: OpenSample, flows: readonly Flow[]): OpenSample {
+  let { inFlightMs, serviceMs, completed } = open;
+  for (const flow of flows) {
+    inFlightMs += flow.inFlightMs;
+    serviceMs += flow.serviceMs;
+    completed += flow.completed;
+  }
+  return { ...open, inFlightMs, serviceMs, completed };
+}
+
+function markMeters(world: World): Record<string, ReplicaMeter> {
+  return Object.fromEntries(world.replicas.meters.map((meter) => [meter.replica, meter]));
+}
+
+/** Means over the metered replicas; CPU and throttling by difference to each one's last mark of the same epoch. */
+function readSignals(world: World, marks: Readonly<Record<string, ReplicaMeter>>): Record<string, number> {
+  const cpu = cpuRatios(world.replicas.meters, marks);
+  const throttled = world.replicas.meters.flatMap((meter) => {
+    const mark = marks[meter.replica];
+    if (mark === undefined || mark.epoch !== meter.epoch || meter.atMs <= mark.atMs) return [];
+    return [(meter.throttledMsTotal - mark.throttledMsTotal) / (meter.atMs - mark.atMs)];
+  });
+  const gauge = (read: (meter: ReplicaMeter) => number | null) =>
+    world.replicas.meters.map(read).filter((value) => value !== null);
+  const means = {
+    cpu: mean(cpu),
+    throttled: mean(throttled),
+    memory: mean(gauge((meter) => meter.memoryRatio)),
+    gpuMemoryBandwidth: mean(gauge((meter) => meter.gpuMemoryBandwidthRatio)),
+    kvUse: mean(gauge((meter) => meter.kvUseRatio)),
+    sequencesWaiting: mean(gauge((meter) => meter.sequencesWaiting)),
+  };
+  return Object.fromEntries(Object.entries(means).filter((entry): entry is [string, number] => entry[1] !== null));
+}
+
+/** CPU use over the allotment of each metered replica since its mark; one that restarted has none. */
+export function cpuRatios(
+  meters: readonly ReplicaMeter[],
+  marks: Readonly<Record<string, ReplicaMeter>>,
+): readonly number[] {
+  return meters.flatMap((meter) => {
+    const mark = marks[meter.replica];
+    if (mark === undefined || mark.epoch !== meter.epoch || meter.atMs <= mark.atMs) return [];
+    return [(meter.cpuMsTotal - mark.cpuMsTotal) / (meter.atMs - mark.atMs) / meter.cpuCount];
+  });
+}
+
+function mean(values: readonly number[]): number | null {
+  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function larger(a: number | null, b: number | null): number | null {
+  return a === null ? b : b === null ? a : Math.max(a, b);
+}
