@@ -1,0 +1,84 @@
+import { randomBytes } from "node:crypto";
+import { Worker } from "node:worker_threads";
+import type { ReplicaLaunch } from "../../contract/wire/launch.ts";
+import type { Address } from "../../domain/replica.ts";
+import type { Log } from "../../ports/log.ts";
+import type { InProcessRuntime, Probes } from "../../serving/contract.ts";
+import { ReplicaCounters } from "../../serving/replica-counters.ts";
+import { ReplicaServer } from "../../serving/replica-server.ts";
+
+/** How often engines write their gauges: as often as the keeper reports. */
+const GAUGES_MS = 1_000;
+
+/** What the serving thread hands the keeper's thread at its start. */
+export interface KeeperThreadData {
+  readonly launch: ReplicaLaunch;
+  readonly counters: SharedArrayBuffer;
+  readonly classes: readonly string[];
+  readonly probeSecret: string;
+  readonly startedAtMs: number;
+}
+
+/** What the serving thread tells the keeper's thread later. */
+export type ToKeeperThread =
+  | { readonly kind: "listening"; readonly address: Address; readonly probes: Probes }
+  | { readonly kind: "draining" };
+
+/**
+ * Runs an in-process engine as a replica: engine and HTTP server on this thread, the keeper on a thread of its own, so
+ * that an engine that blocks this one can't stop its judge. Resolves when the replica has drained after SIGTERM.
+ * Errors: UserError where the model can't be loaded; InvariantError where the keeper's thread has ended.
+ */
+export async function runInProcess(launch: ReplicaLaunch, runtime: InProcessRuntime, log: Log): Promise<void> {
+  const counters = new ReplicaCounters(runtime.classes, () => performance.now());
+  const probeSecret = randomBytes(16).toString("hex");
+  const keeper = startKeeper({
+    launch,
+    counters: counters.shared,
+    classes: runtime.classes,
+    probeSecret,
+    startedAtMs: performance.timeOrigin,
+  });
+  const tell = (message: ToKeeperThread): void => keeper.worker.postMessage(message);
+  const stopAsked = new Promise<void>((resolve) => process.once("SIGTERM", () => resolve()));
+
+  const engine = await Promise.race([runtime.start({ launch, counters }), keeper.lost]);
+  const server = new ReplicaServer({
+    engine,
+    counters,
+    maxInFlight: launch.version.run.maxInFlight,
+    probeSecret,
+    onFault: (error) => log.error("REQUEST_FAILED", { why: error instanceof Error ? error.message : String(error) }),
+  });
+  tell({ kind: "listening", address: await server.listen(launch.host), probes: engine.probes });
+  const gauges = setInterval(() => engine.refreshGauges(), GAUGES_MS);
+
+  await Promise.race([stopAsked, keeper.lost]);
+  tell({ kind: "draining" });
+  await server.drain();
+  clearInterval(gauges);
+  await engine.close();
+  await keeper.stop();
+}
+
+function startKeeper(data: KeeperThreadData): {
+  worker: Worker;
+  lost: Promise<never>;
+  stop: () => Promise<void>;
+} {
+  const worker = new Worker(new URL("./in-process-thread.ts", import.meta.url), { workerData: data });
+  let stopping = false;
+  const lost = new Promise<never>((_, reject) => {
+    worker.once("error", reject);
+    worker.once("exit", (code) => {
+      if (!stopping) reject(new Error(`the keeper's thread ended with ${code}`));
+    });
+  });
+  // Seen by whoever races on it; between two races it must not count as unhandled.
+  lost.catch(() => {});
+  const stop = async (): Promise<void> => {
+    stopping = true;
+    await worker.terminate();
+  };
+  return { worker, lost, stop };
+}

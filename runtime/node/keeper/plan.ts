@@ -1,0 +1,49 @@
+/** Pure rules of getting ready: when a replica is warm, and where its knee is. */
+
+/** Fewest warm-up runs: one to build what is built lazily, two to see that it is done. */
+const MIN_WARMUP_RUNS = 3;
+/** Most warm-up runs: compilers that tune themselves settle within a few dozen. */
+const MAX_WARMUP_RUNS = 24;
+/** Getting faster by less than this share is noise. */
+const WARMUP_GAIN = 0.1;
+
+/** Whether the last two runs were no faster than the best before them, so that more would gain nothing. */
+export function isWarm(durationsMs: readonly number[]): boolean {
+  if (durationsMs.length < MIN_WARMUP_RUNS) return false;
+  if (durationsMs.length >= MAX_WARMUP_RUNS) return true;
+  const bestBefore = Math.min(...durationsMs.slice(0, -2));
+  return Math.min(...durationsMs.slice(-2)) >= bestBefore * (1 - WARMUP_GAIN);
+}
+
+/** The unloaded service time that the warm-up shows, in ms: the median of its last three runs. */
+export function computeServiceMs(durationsMs: readonly number[]): number {
+  const last = durationsMs.slice(-3).toSorted((a, b) => a - b);
+  return last[Math.floor(last.length / 2)]!;
+}
+
+/** One step of the onboarding probe: `concurrency` senders in a closed loop. */
+export interface ProbeStep {
+  readonly concurrency: number;
+  readonly ratePerSecond: number;
+}
+
+/** A step that raises the rate by less than this share over the best before it ends the probe. */
+const PROBE_GAIN = 0.05;
+/** The knee is the least concurrency that gives this share of the best rate: past it waiting grows faster than work. */
+const KNEE_SHARE = 0.9;
+
+/** The concurrency to try next, or null when the probe has seen enough: 1, 2, 4, ... up to `limit`. */
+export function nextProbeConcurrency(steps: readonly ProbeStep[], limit: number): number | null {
+  const last = steps.at(-1);
+  if (last === undefined) return 1;
+  const bestBefore = Math.max(0, ...steps.slice(0, -1).map((step) => step.ratePerSecond));
+  const next = last.concurrency * 2;
+  return next <= limit && last.ratePerSecond > bestBefore * (1 + PROBE_GAIN) ? next : null;
+}
+
+/** The knee of the steps: requests in flight that one replica should carry. Null without two steps to compare. */
+export function computeKnee(steps: readonly ProbeStep[]): number | null {
+  if (steps.length < 2) return null;
+  const best = Math.max(...steps.map((step) => step.ratePerSecond));
+  return steps.find((step) => step.ratePerSecond >= best * KNEE_SHARE)?.concurrency ?? null;
+}
