@@ -1,6 +1,8 @@
+import type { QueueBounds } from "../../domain/endpoint.ts";
 import type { EndpointName, Epoch, ReplicaId, VersionId } from "../../domain/names.ts";
 import type { Address } from "../../domain/replica.ts";
-import type { EndpointTable, VersionTable } from "./tables.ts";
+import { DeadlineList, FairQueue, type Waiter } from "./queue.ts";
+import { RetryBudget } from "./retry-budget.ts";
 
 /** What the tables must know of a request; the shell's own request object carries it. */
 export interface Asked {
@@ -8,7 +10,7 @@ export interface Asked {
   readonly workload: string;
   /** Bytes held in memory while it waits. */
   readonly bodyBytes: number;
-  /** What it costs a replica, in units of the version's hard cap: 1 for classic models. A whole number. */
+  /** What it costs a replica, in units of the version's hard cap: 1 for classic models. A whole number above 0. */
   readonly cost: number;
   /** May be sent again after a replica saw it: the endpoint is idempotent or the client sent an Idempotency-Key. */
   readonly mayRepeat: boolean;
@@ -40,11 +42,57 @@ export type FaultVerdict = "ignored" | "counted" | "excluded" | "ejected";
 /** Where a request stands after its replica was lost. `denied`: still charged there, and to be settled by the caller. */
 export type Moved = "moved" | "waiting" | "denied";
 
+/** A version's row in one thread. */
+export class VersionTable<R extends Asked> {
+  readonly id: VersionId;
+  readonly endpoint: EndpointName;
+  readonly slot: number;
+  hardCap = 0;
+  /** Left the snapshot: nothing new is sent to it. */
+  removed = false;
+  /** Seats that may get new requests (neither draining nor gone), and their slots beside them for the scan. */
+  seats: readonly Seat[] = [];
+  slots: Int32Array = new Int32Array(0);
+  readonly line = new FairQueue<Lease<R>>((lease) => lease.request.workload);
+  /** Requests that lost a seat and wait for another one: few, served before the line. */
+  readonly again = new DeadlineList<Lease<R>>();
+  readonly budget = new RetryBudget();
+  /** Last reading of panic, kept by Faults. */
+  panics = false;
+  panicReadAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(id: VersionId, endpoint: EndpointName, slot: number) {
+    this.id = id;
+    this.endpoint = endpoint;
+    this.slot = slot;
+  }
+
+  /** Whether anything of this thread waits for it. */
+  get waits(): boolean {
+    return this.line.size > 0 || this.again.first !== null;
+  }
+}
+
+/** An endpoint's row in one thread. */
+export class EndpointTable<R extends Asked> {
+  readonly name: EndpointName;
+  readonly slot: number;
+  queue: QueueBounds = { maxRequests: 0, maxBytes: 0, maxWaitMs: 0 };
+  /** Versions with a weight above 0. */
+  split: readonly { readonly version: VersionTable<R>; readonly weight: number }[] = [];
+  removed = false;
+
+  constructor(name: EndpointName, slot: number) {
+    this.name = name;
+    this.slot = slot;
+  }
+}
+
 /**
  * One admitted request's reservation: made by `admit`, settled exactly once. It is charged to `seat`, or waits while
- * `seat` is null. Fields belong to FlowThread; the shell reads them.
+ * `seat` is null. FlowThread alone changes it; the shell reads it.
  */
-export class Lease<R extends Asked> {
+export class Lease<R extends Asked> implements Waiter<Lease<R>> {
   readonly request: R;
   readonly endpoint: EndpointTable<R>;
   version: VersionTable<R>;
@@ -55,17 +103,18 @@ export class Lease<R extends Asked> {
   readonly arrivedAtMs: number;
   /** When it was last charged to a seat. */
   sentAtMs = 0;
-  /** Until when it may wait; set when it first waits, and kept over retries. */
+  /** Until when it may wait: set when it first waits and kept over retries; 0 before. */
   waitUntilMs = 0;
-  /** Sent again after a fault, so often. */
+  /** Which list of its version it waits in. */
+  waitsIn: "line" | "again" | null = null;
+  /** How often it was sent again after a fault. */
   retries = 0;
   firstByteSeen = false;
   /** It is the half-open probe of its seat. */
   probing = false;
-  /** Seats that failed or refused it; not picked for it before `triedUntilMs`. */
+  /** Seats that failed or refused it; none of them is picked for it before `triedUntilMs`. */
   tried: Seat[] | null = null;
   triedUntilMs = 0;
-  /** Links of the queue it waits in. */
   nextInKey: Lease<R> | null = null;
   previousInKey: Lease<R> | null = null;
   nextByAge: Lease<R> | null = null;
@@ -76,9 +125,5 @@ export class Lease<R extends Asked> {
     this.endpoint = endpoint;
     this.version = version;
     this.arrivedAtMs = arrivedAtMs;
-  }
-
-  get endpointName(): EndpointName {
-    return this.endpoint.name;
   }
 }

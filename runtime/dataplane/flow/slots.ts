@@ -1,7 +1,6 @@
-import { assert } from "../../core/assert.ts";
-import type { Epoch, ReplicaId, VersionId } from "../../domain/names.ts";
+import type { Epoch, ReplicaId } from "../../domain/names.ts";
 import type { Snapshot } from "../../domain/snapshot.ts";
-import type { FlowMemory } from "./memory.ts";
+import { COUNTER_CELLS, type FlowMemory } from "./memory.ts";
 
 /** Which cells belong to what, made by main and sent to the threads as it is (plain data). */
 export interface SlotPlan {
@@ -66,10 +65,10 @@ class SlotPool {
     }
   }
 
-  /** Frees leaving slots that are `idle`, the longest gone first, until `wanted` are free. */
-  reclaim(wanted: number, idle: (slot: number, leftWith: number) => boolean): void {
+  /** Frees leaving slots that are `idle`, the longest gone first, until `present` owners could have one each. */
+  reclaim(present: number, idle: (slot: number, leftWith: number) => boolean): void {
     for (const [owner, { slot, leftWith }] of this.#leaving) {
-      if (this.#free.length >= wanted) return;
+      if (this.#free.length + this.#owners.size >= present) return;
       if (!idle(slot, leftWith)) continue;
       this.#leaving.delete(owner);
       this.#free.push(slot);
@@ -97,22 +96,72 @@ export class SlotPlanner {
     this.#endpoints = new SlotPool(memory.versionSlots);
   }
 
-  /** The plan for a snapshot. Cost: linear in its rows. */
+  /** The plan for a snapshot. A slot of -1 means that the memory was made too small: what it stands for gets no requests. Cost: linear in its rows. */
   plan(snapshot: Snapshot): SlotPlan {
-    this.#number++;
-    assert(snapshot.generation !== undefined, "not built yet");
-    return {
-      number: this.#number,
-      snapshot,
-      endpointSlots: [],
-      versionSlots: [],
-      replicaSlots: [],
-      lingering: [],
-    };
+    const number = ++this.#number;
+    const { versions, endpoints } = snapshot;
+    const seatsOf = versions.map((version) => version.replicas.map((replica) => seatKey(replica)));
+    const seats = seatsOf.flat();
+    this.#replicas.keepOnly(new Set(seats), number);
+    this.#versions.keepOnly(new Set(versions.map((version) => version.id)), number);
+    this.#endpoints.keepOnly(new Set(endpoints.map((endpoint) => endpoint.name)), number);
+    this.#replicas.reclaim(Number.POSITIVE_INFINITY, (slot, leftWith) => this.#replicaIsIdle(slot, leftWith));
+    this.#versions.reclaim(versions.length, (slot, leftWith) => this.#versionIsIdle(slot, leftWith));
+    this.#endpoints.reclaim(endpoints.length, (slot, leftWith) => this.#endpointIsIdle(slot, leftWith));
+    const endpointSlots = endpoints.map((endpoint) => this.#endpoints.take(endpoint.name, () => {}));
+    const versionSlots = versions.map((version) => this.#versions.take(version.id, (slot) => this.#clearVersion(slot)));
+    const replicaSlots = seatsOf.map((keys) =>
+      keys.map((key) => this.#replicas.take(key, (slot) => this.#clearReplica(slot))),
+    );
+    const endpointSlotOf = new Map(endpoints.map((endpoint, index) => [endpoint.name, endpointSlots[index]!]));
+    for (const [index, version] of versions.entries()) {
+      const slot = versionSlots[index]!;
+      if (slot >= 0) this.#memory.endpointOf[slot] = endpointSlotOf.get(version.endpoint) ?? -1;
+    }
+    const lingering = [...this.#replicas.leaving].map(([key, { slot }]) => ({ ...seatOfKey(key), slot }));
+    return { number, snapshot, endpointSlots, versionSlots, replicaSlots, lingering };
+  }
+
+  #allApplied(planNumber: number): boolean {
+    const { appliedPlan, threads } = this.#memory;
+    for (let thread = 0; thread < threads; thread++) {
+      if (Atomics.load(appliedPlan, thread) < planNumber) return false;
+    }
+    return true;
+  }
+
+  #replicaIsIdle(slot: number, leftWith: number): boolean {
+    const { total, charged } = this.#memory;
+    return this.#allApplied(leftWith) && Atomics.load(total, slot) === 0 && charged.every((row) => row[slot] === 0);
+  }
+
+  #versionIsIdle(slot: number, leftWith: number): boolean {
+    const { inFlight, queued } = this.#memory;
+    return this.#allApplied(leftWith) && [...inFlight, ...queued].every((row) => Atomics.load(row, slot) === 0);
+  }
+
+  #endpointIsIdle(slot: number, leftWith: number): boolean {
+    return this.#allApplied(leftWith) && Atomics.load(this.#memory.endpointQueued, slot) === 0;
+  }
+
+  #clearReplica(slot: number): void {
+    const { total, state, faultRun, outCount, prober, faults, outUntilMs, progressMs } = this.#memory;
+    for (const column of [total, state, faultRun, outCount, prober, faults, outUntilMs, progressMs]) column[slot] = 0;
+  }
+
+  #clearVersion(slot: number): void {
+    const { peak, turn, counters } = this.#memory;
+    peak[slot] = 0;
+    turn[slot] = 0;
+    for (const row of counters) row.fill(0, slot * COUNTER_CELLS, (slot + 1) * COUNTER_CELLS);
   }
 }
 
-/** Names one start of one replica. */
-export type SeatKey = `${ReplicaId}@${Epoch}`;
-/** Names a version or endpoint pool's owner. */
-export type OwnerKey = VersionId;
+function seatKey(replica: { readonly id: ReplicaId; readonly epoch: Epoch }): string {
+  return `${replica.epoch} ${replica.id}`;
+}
+
+function seatOfKey(key: string): { readonly replica: ReplicaId; readonly epoch: Epoch } {
+  const space = key.indexOf(" ");
+  return { replica: key.slice(space + 1), epoch: Number(key.slice(0, space)) };
+}
