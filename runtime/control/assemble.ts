@@ -1,5 +1,5 @@
 import type { Controller } from "../core/controller.ts";
-import { type BoardView, REGION_KEY } from "../domain/board.ts";
+import { type BoardView, type FactName, type Facts, REGION_KEY } from "../domain/board.ts";
 import type { RouterLoad } from "../domain/load.ts";
 import type { VersionId } from "../domain/names.ts";
 import type { ReplicaReport } from "../domain/replica.ts";
@@ -11,8 +11,13 @@ import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { ReplicaHost, ReplicaHostObserver } from "../ports/replica-host.ts";
 import type { DecisionLog, KeptStore, SpecStore } from "../ports/stores.ts";
+import { autoscaler } from "./autoscaler/autoscaler.ts";
+import { capacity } from "./capacity/controller.ts";
+import { fleet } from "./fleet/controller.ts";
 import { HostHand } from "./fleet/hand.ts";
+import { publisherOf } from "./publisher/controller.ts";
 import { type RouterLink, SnapshotSender } from "./publisher/send.ts";
+import { rollout } from "./rollout/controller.ts";
 
 /** What a region's control needs from outside. */
 export interface RegionPorts {
@@ -61,6 +66,7 @@ export function assemble(ports: RegionPorts): RegionControl {
     apiKeys: storedWriter(board, specs, "keys"),
     prepared: storedWriter(board, specs, "prepared"),
   };
+  addControllers(driver, board, specs);
   const observer = hostObserver(board, hand);
   const endings: (() => void)[] = [];
   return {
@@ -92,6 +98,52 @@ export function assemble(ports: RegionPorts): RegionControl {
       hand.stop();
       sender.stop();
     },
+  };
+}
+
+/** The controllers in the order in which facts flow, so that one change runs down the whole chain in one turn. */
+function addControllers(driver: Driver, board: Board, specs: SpecStore): void {
+  driver.add({
+    controller: rollout,
+    listens: ["spec", "prepared", "rollout", "wanted", "granted", "replicaSet", "replica", "hosted", "machine"],
+    publish: oneFact(storedWriter(board, specs, "rollout")),
+  });
+  driver.add({
+    controller: autoscaler,
+    listens: ["spec", "rollout", "routerLoad"],
+    publish: oneFact(board.writer("wanted")),
+  });
+  driver.add({
+    controller: capacity,
+    listens: ["rollout", "wanted", "floor", "replicaSet", "machine"],
+    publish: factPerKey(board.writer("granted"), () => board.keys("granted")),
+  });
+  driver.add({
+    controller: fleet,
+    listens: ["spec", "rollout", "wanted", "floor", "granted", "replica", "hosted", "machine", "routerLoad"],
+    publish: oneFact(board.writer("replicaSet")),
+  });
+  driver.add({
+    controller: publisherOf(specs.nextIncarnation()),
+    listens: ["spec", "prepared", "rollout", "wanted", "replicaSet", "replica", "hosted", "machine", "keys"],
+    publish: oneFact(board.writer("snapshot")),
+  });
+}
+
+/** Publishes an output as the fact of its key. */
+function oneFact<F extends FactName>(writer: FactWriter<F>): (key: string, output: Facts[F] | null) => void {
+  return (key, output) => (output === null ? writer.remove(key) : writer.set(key, output));
+}
+
+/** Publishes an output that holds the facts of many keys; without an output they stay as they are. */
+function factPerKey<F extends FactName>(
+  writer: FactWriter<F>,
+  present: () => readonly string[],
+): (key: string, output: Readonly<Record<string, Facts[F]>> | null) => void {
+  return (_key, output) => {
+    if (output === null) return;
+    for (const key of present()) if (!(key in output)) writer.remove(key);
+    for (const [key, value] of Object.entries(output)) writer.set(key, value);
   };
 }
 

@@ -1,0 +1,72 @@
+import type { VersionId } from "../../domain/names.ts";
+
+/** One version's claim on a machine: what a replica of it takes, what it must have, what it wants, what it holds. */
+export interface Claim {
+  readonly id: VersionId;
+  readonly memoryBytes: number;
+  readonly cpuCount: number;
+  readonly guaranteed: number;
+  readonly wanted: number;
+  readonly held: number;
+}
+
+/** What all replicas together may take; `growthBytes` is memory that is free right now for replicas not yet started. */
+export interface Budget {
+  readonly memoryBytes: number;
+  readonly cpuCount: number;
+  readonly growthBytes: number;
+}
+
+/**
+ * Replicas granted to each version: first every version's guarantee in rounds of one, then the rest by max-min, one
+ * replica at a time to whoever has least. The grants fit the budget; what is above a version's present holding must
+ * fit beside everything that is still held, so that a raise waits for the drain that makes room for it.
+ * Cost: O(granted replicas x versions).
+ */
+export function planGrants(claims: readonly Claim[], budget: Budget): ReadonlyMap<VersionId, number> {
+  const ideal = fill(claims, { memoryBytes: budget.memoryBytes, cpuCount: budget.cpuCount }, () => 0);
+  const kept = new Map(claims.map((claim) => [claim.id, Math.min(claim.held, ideal.get(claim.id) ?? 0)]));
+  const heldBytes = claims.reduce((sum, claim) => sum + claim.held * claim.memoryBytes, 0);
+  const heldCpus = claims.reduce((sum, claim) => sum + claim.held * claim.cpuCount, 0);
+  const free = {
+    memoryBytes: Math.min(budget.memoryBytes - heldBytes, budget.growthBytes),
+    cpuCount: budget.cpuCount - heldCpus,
+  };
+  const bounded = claims.map((claim) => {
+    const wanted = ideal.get(claim.id) ?? 0;
+    return { ...claim, wanted, guaranteed: Math.min(claim.guaranteed, wanted) };
+  });
+  const raised = fill(
+    bounded.filter((claim) => claim.wanted > claim.held),
+    free,
+    (claim) => claim.held,
+  );
+  return new Map(claims.map((claim) => [claim.id, raised.get(claim.id) ?? kept.get(claim.id) ?? 0]));
+}
+
+/** Hands out one replica at a time, guarantees before the rest, to the claim that has least; ties go by id. */
+function fill(
+  claims: readonly Claim[],
+  room: { readonly memoryBytes: number; readonly cpuCount: number },
+  startOf: (claim: Claim) => number,
+): ReadonlyMap<VersionId, number> {
+  const granted = new Map(claims.map((claim) => [claim.id, startOf(claim)]));
+  const left = { ...room };
+  for (const limitOf of [(claim: Claim) => claim.guaranteed, (claim: Claim) => claim.wanted]) {
+    let open = claims.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    while (open.length > 0) {
+      open = open.filter((claim) => {
+        const fits = claim.memoryBytes <= left.memoryBytes && claim.cpuCount <= left.cpuCount;
+        return fits && (granted.get(claim.id) ?? 0) < limitOf(claim);
+      });
+      const next = open.reduce<Claim | null>((least, claim) => {
+        return least === null || (granted.get(claim.id) ?? 0) < (granted.get(least.id) ?? 0) ? claim : least;
+      }, null);
+      if (next === null) break;
+      granted.set(next.id, (granted.get(next.id) ?? 0) + 1);
+      left.memoryBytes -= next.memoryBytes;
+      left.cpuCount -= next.cpuCount;
+    }
+  }
+  return granted;
+}

@@ -1,0 +1,97 @@
+import type { BoardView } from "../../domain/board.ts";
+import { type VersionId, versionOfReplica } from "../../domain/names.ts";
+import type { Version } from "../../domain/version.ts";
+
+/** What capacity reads of a region. */
+export interface CapacityWorld {
+  /** Sums over the machines; null before any has reported. */
+  readonly machines: {
+    readonly cpuCount: number;
+    readonly memoryBytes: number;
+    readonly memoryAvailableBytes: number;
+  } | null;
+  /** Versions that stage or serve, or still have replicas; sorted by id. */
+  readonly versions: readonly VersionNeed[];
+}
+
+/** One version's need and what it holds. */
+export interface VersionNeed {
+  readonly id: VersionId;
+  readonly cpuCount: number;
+  /** Memory allotted to one replica by the user, or null. */
+  readonly allottedBytes: number | null;
+  readonly artifactBytes: number;
+  /** Largest resident memory of a replica reported now, or null. */
+  readonly residentBytes: number | null;
+  readonly wanted: number;
+  /** Replicas that must be had before others get more than theirs. */
+  readonly guaranteed: number;
+  /** Replicas in its set now, draining ones too. */
+  readonly held: number;
+}
+
+/** Reads the region's world off the Board. */
+export function observeCapacity(board: BoardView): CapacityWorld {
+  const machines = board.keys("machine").flatMap((name) => {
+    const machine = board.get("machine", name);
+    return machine.kind === "known" ? [machine.value] : [];
+  });
+  const residents = observeResidents(board);
+  const versions = board.keys("rollout").flatMap((endpoint) => {
+    const rollout = board.get("rollout", endpoint);
+    if (rollout.kind === "missing") return [];
+    return rollout.value.versions.map(({ version, phase }) => ({
+      version,
+      active: phase === "staging" || phase === "serving",
+      least: phase === "staging" ? 1 : 0,
+    }));
+  });
+  return {
+    machines:
+      machines.length === 0
+        ? null
+        : {
+            cpuCount: sum(machines.map((machine) => machine.cpuCount)),
+            memoryBytes: sum(machines.map((machine) => machine.memoryBytes)),
+            memoryAvailableBytes: sum(machines.map((machine) => machine.memoryAvailableBytes)),
+          },
+    versions: versions
+      .map(({ version, active, least }) => ({
+        ...needOf(board, version, active ? least : null),
+        residentBytes: residents.get(version.id) ?? null,
+      }))
+      .filter((need) => need.wanted > 0 || need.held > 0 || need.guaranteed > 0)
+      .sort((a, b) => (a.id < b.id ? -1 : 1)),
+  };
+}
+
+/** `least` is the replicas that its phase asks for; null where the version ends. */
+function needOf(board: BoardView, version: Version, least: number | null): Omit<VersionNeed, "residentBytes"> {
+  const wanted = board.get("wanted", version.id);
+  const floor = board.get("floor", version.id);
+  const set = board.get("replicaSet", version.id);
+  const guaranteed = least === null ? 0 : Math.max(least, floor.kind === "known" ? floor.value.replicas : 0);
+  const asked = least === null || wanted.kind === "missing" ? 0 : wanted.value.replicas;
+  return {
+    id: version.id,
+    cpuCount: version.run.url === null ? version.run.cpuCount : 0,
+    allottedBytes: version.run.memoryBytes,
+    artifactBytes: version.artifact.sizeBytes,
+    wanted: Math.max(asked, guaranteed),
+    guaranteed: Math.max(guaranteed, Math.min(1, asked)),
+    held: set.kind === "known" ? set.value.replicas.length : 0,
+  };
+}
+
+function observeResidents(board: BoardView): ReadonlyMap<VersionId, number> {
+  const largest = new Map<VersionId, number>();
+  for (const id of board.keys("replica")) {
+    const report = board.get("replica", id);
+    if (report.kind === "missing" || report.value.phase !== "ready") continue;
+    const version = versionOfReplica(id);
+    largest.set(version, Math.max(largest.get(version) ?? 0, report.value.resources.residentBytes));
+  }
+  return largest;
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

@@ -1,0 +1,110 @@
+import { canonicalJson } from "../../core/canonical.ts";
+import type { Plain, Verdict } from "../../core/controller.ts";
+import { asMonoMs, type MonoMs, type Now } from "../../core/time.ts";
+import type { Snapshot, SnapshotEndpoint, SnapshotReplica, SnapshotVersion } from "../../domain/snapshot.ts";
+import { DOORS_OF_RUNTIME, type Door } from "../../domain/version.ts";
+import type { EndpointFacts, PublisherWorld, VersionRow } from "./world.ts";
+
+/** After a restart nothing is published until what exists is known, or for this long: keepers and agent dial again within it. */
+const SETTLE_MS = 10_000;
+/** Requests in flight that a replica should carry while nothing has said so: one batch of a small model. */
+const UNLEARNED_TARGET = 4;
+/**
+ * Above the target requests still enter a replica up to this many times it. By Little's law a request at the cap takes
+ * about twice its time at the target, which is where the autoscaler's fast lane starts; a lower cap would hide from
+ * the learner how the replica does above its present target.
+ */
+const CAP_PER_TARGET = 2;
+
+/** What publisher remembers: the content it published last, to number only what differs. */
+export interface PublisherMemory {
+  readonly incarnation: number;
+  readonly startedAtMs: MonoMs | null;
+  readonly settled: boolean;
+  readonly last: Snapshot | null;
+}
+
+/** Decides the snapshot that routers serve by. Endpoints, versions and replicas stand in the order of their names. */
+export function decidePublisher(
+  world: PublisherWorld,
+  before: PublisherMemory,
+  now: Now,
+): Verdict<PublisherMemory, Snapshot> {
+  const startedAtMs = before.startedAtMs ?? now.mono;
+  const isTold = world.hostKnown && world.unheard === 0;
+  const settled = before.settled || isTold || now.mono - startedAtMs >= SETTLE_MS;
+  const memory = { ...before, startedAtMs, settled };
+  const inputs = { endpoints: world.endpoints.length, versions: world.versions.length, unheard: world.unheard };
+  if (!settled || world.keys === null) {
+    const reason = world.keys === null ? "hold: missing-keys" : "hold: restart";
+    const wakeAtMs = settled ? null : asMonoMs(startedAtMs + SETTLE_MS);
+    return { memory, output: before.last, because: { reason, inputs }, wakeAtMs };
+  }
+  const content = {
+    endpoints: world.endpoints.map((endpoint) => endpointOf(endpoint, world.versions)),
+    versions: world.versions.filter((version) => version.phase !== "failed").map(versionOf),
+    keys: world.keys.keys.map(({ hash, name, endpoints, admin }) => ({ hash, name, endpoints, admin })),
+    keysRequired: world.keys.required,
+  };
+  const isSame = before.last !== null && textOf({ ...before.last, ...content }) === textOf(before.last);
+  const number = (before.last?.generation.number ?? 0) + 1;
+  const snapshot: Snapshot = isSame
+    ? before.last
+    : { generation: { incarnation: before.incarnation, number }, ...content };
+  return {
+    memory: { ...memory, last: snapshot },
+    output: snapshot,
+    because: { reason: "publish: as decided", inputs },
+    wakeAtMs: null,
+  };
+}
+
+function endpointOf(
+  { settings, runtime, prepareProblem }: EndpointFacts,
+  all: readonly VersionRow[],
+): SnapshotEndpoint {
+  const versions = all.filter((version) => version.endpoint === settings.name);
+  const split = splitOf(versions);
+  const runtimes = split.flatMap(({ version }) => versions.find(({ id }) => id === version)?.runtime ?? []);
+  const doors: readonly Door[] =
+    runtimes.length > 0 || runtime === "auto"
+      ? [...new Set(runtimes.flatMap((each) => DOORS_OF_RUNTIME[each]))]
+      : DOORS_OF_RUNTIME[runtime];
+  const failure = versions.find((version) => version.phase === "failed")?.failure ?? null;
+  const failed = failure === null ? null : `its newest version was given up: ${failure}. See penstock describe.`;
+  return { ...settings, split, doors, problem: split.length > 0 ? null : (prepareProblem ?? failed) };
+}
+
+/** The weights of what serves; where nothing serves yet, all to the version that stages, so that requests wait for it. */
+function splitOf(versions: readonly VersionRow[]): SnapshotEndpoint["split"] {
+  const serving = versions.filter((version) => version.weight > 0);
+  if (serving.length > 0) return serving.map(({ id, weight }) => ({ version: id, weight }));
+  const staging = versions.find((version) => version.phase === "staging");
+  return staging === undefined ? [] : [{ version: staging.id, weight: 100 }];
+}
+
+function versionOf({ id, endpoint, url, maxInFlight, targetConcurrency, replicas }: VersionRow): SnapshotVersion {
+  const target = Math.min(targetConcurrency ?? UNLEARNED_TARGET, maxInFlight ?? Number.POSITIVE_INFINITY);
+  return {
+    id,
+    endpoint,
+    targetConcurrency: target,
+    hardCap: computeHardCap(target, maxInFlight),
+    replicas: replicas.flatMap(({ id: replica, epoch, phase, address, draining }): SnapshotReplica[] => {
+      if (address === null || (phase !== "ready" && phase !== "draining")) return [];
+      return [{ id: replica, epoch, address, basePath: basePathOf(url), draining }];
+    }),
+  };
+}
+
+/** Most requests one replica may hold: what the model demands, else twice the target and at least one more than it. */
+export function computeHardCap(targetConcurrency: number, maxInFlight: number | null): number {
+  const cap = Math.max(Math.ceil(targetConcurrency) + 1, Math.ceil(targetConcurrency * CAP_PER_TARGET));
+  return Math.min(cap, maxInFlight ?? cap);
+}
+
+function basePathOf(url: string | null): string {
+  return url === null ? "" : new URL(url).pathname.replace(/\/+$/, "");
+}
+
+const textOf = (snapshot: Snapshot): string => canonicalJson(snapshot as unknown as Plain);
