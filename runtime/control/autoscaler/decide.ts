@@ -20,7 +20,7 @@ export function decide(world: World, memory: Memory, now: Now): Verdict<Memory, 
   if (world.place === null) {
     return { memory, output: null, because: { reason: "off: in-no-rollout", inputs: {} }, wakeAtMs: null };
   }
-  const ingested = ingestLoad(world, memory, now.mono, memory.learning.unloadedMs);
+  const ingested = ingestLoad(world, memory, now.mono);
   const { demand, memory: seen } = readDemand(world, ingested, now.mono);
   const sampled = takeSamples(world, startTarget(world, seen.learning), ingested.flows, now.mono);
   const learning = learnTarget(world, sampled, now.mono);
@@ -111,10 +111,11 @@ function horizontalInput(
 ): HorizontalInput {
   const share = (world.place?.sizedForWeight ?? 0) / 100;
   const staging = world.place?.phase === "staging";
-  const range = world.concurrency ?? { min: 0, max: Number.POSITIVE_INFINITY };
+  const wanted = memory.wanted ?? 0;
+  // Without its spec a version stays as it is.
+  const range = world.concurrency ?? { min: wanted * target, max: wanted * target };
   const max = share > 0 ? Math.max(1, Math.ceil((range.max * share) / target)) : 0;
   const min = Math.min(max, Math.max(staging ? 1 : 0, Math.ceil((range.min * share) / target)));
-  const wanted = memory.wanted ?? 0;
   const arrivalsPerMs = meanPerMs(memory.arrivals, now.mono, FAST_WINDOW_MS) ?? 0;
   return {
     wanted,

@@ -38,9 +38,11 @@ export interface Ingested {
 
 /**
  * Takes what is new in the routers' cumulative counts: repeated and late reports add nothing, a lost one is repaired by
- * the next, and a router's new epoch starts from nothing. `serviceMs` is the unloaded service time, or null.
+ * the next, and a router's new epoch starts from nothing.
  */
-export function ingestLoad(world: World, memory: Memory, nowMs: number, serviceMs: number | null): Ingested {
+export function ingestLoad(world: World, memory: Memory, nowMs: number): Ingested {
+  const { unloadedMs, target } = memory.learning;
+  const carried = (world.replicas.ready * (target ?? 1)) / Math.max(1, world.routers.length);
   const marks: Record<string, RouterMark> = {};
   let { ownDemand, endpointDemand, arrivals } = memory;
   const flows: Flow[] = [];
@@ -55,7 +57,7 @@ export function ingestLoad(world: World, memory: Memory, nowMs: number, serviceM
     if (mark === undefined || mark.epoch !== router.epoch || router.routerMonoMs <= mark.routerMonoMs) continue;
     for (const row of router.rows) {
       const flow = flowBetween(mark, router, row);
-      const amount = demandMs(flow, serviceMs);
+      const amount = demandMs(flow, unloadedMs, carried);
       endpointDemand = add(endpointDemand, flow, amount);
       if (row.version !== world.version) continue;
       ownDemand = add(ownDemand, flow, amount);
@@ -107,14 +109,20 @@ function add(sums: SpanSums, flow: Flow, amount: number): SpanSums {
   return addSpan(sums, flow.endMs - flow.spanMs, flow.endMs, amount);
 }
 
-/** Demand of one flow in request-milliseconds: the mean concurrency it asks for, times its span. */
-function demandMs(flow: Flow, serviceMs: number | null): number {
+/**
+ * Demand of one flow in request-milliseconds: the mean concurrency it asks for, times its span. Service time is the
+ * measured one; where more is in flight than `carried` (what the replicas should carry) the surplus only waits inside
+ * them, so the time at target is that much shorter.
+ */
+function demandMs(flow: Flow, unloadedMs: number | null, carried: number): number {
+  const inFlight = flow.inFlightMs / flow.spanMs;
+  const measuredMs = flow.completed > 0 ? flow.serviceMs / flow.completed : unloadedMs;
   const concurrency = concurrencyAsked({
-    inFlight: flow.inFlightMs / flow.spanMs,
+    inFlight,
     queued: flow.queuedMs / flow.spanMs,
     arrivalsPerMs: flow.arrivals / flow.spanMs,
     turnedAwayPerMs: flow.turnedAway / flow.spanMs,
-    serviceMs,
+    serviceMs: measuredMs === null ? null : measuredMs * Math.min(1, carried / Math.max(inFlight, 1e-9)),
   });
   return concurrency * flow.spanMs;
 }

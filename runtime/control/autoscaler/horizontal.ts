@@ -98,7 +98,11 @@ function downStep(input: HorizontalInput): Step {
   const hold = (reason: string): Step => ({ replicas: wanted, reason });
   const carries = Math.ceil(demand.peak / (target * (1 - TOLERANCE_RATIO)));
   const need = Math.max(1, carries, Math.min(wanted, input.cpuReplicas));
-  if (need >= wanted) return wanted === 1 ? sleepStep(input) : hold("hold: within-tolerance");
+  if (need >= wanted) {
+    if (wanted === 1) return sleepStep(input);
+    const lower = demand.meanUp < wanted * target * (1 - TOLERANCE_RATIO);
+    return hold(lower ? "hold: peak-in-window" : "hold: within-tolerance");
+  }
   if (demand.seen === "partial") return hold("hold: silent-router");
   if (input.watchedMs < DOWN_WINDOW_MS) return hold("hold: window-not-seen");
   if (input.saturated) return hold("hold: saturated");

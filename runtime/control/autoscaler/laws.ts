@@ -22,8 +22,8 @@ export const WARM_SHARE = 0.5;
 export const DOWN_STEP_SHARE = 0.3;
 /** A single replica with no request for this long goes to sleep; waking costs a start, so well above the fast window. */
 export const IDLE_MS = 120_000;
-/** A waiting request's work is to be done within this time, so that waiting for a start is not read as concurrency. */
-export const DRAIN_MS = 5_000;
+/** What waits is to be worked off within this time beside new arrivals: waiting for a start is not concurrency. */
+export const DRAIN_MS = 30_000;
 /** A router not heard for this long is silent: reports come each second, and two may be lost. */
 export const ROUTER_SILENT_MS = 4_000;
 /** A router silent for this long is gone, and its clients with it. */

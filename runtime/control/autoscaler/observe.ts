@@ -2,6 +2,7 @@ import { ENGINE_GAUGES } from "../../contract/names.ts";
 import type { Known } from "../../core/known.ts";
 import type { BoardView } from "../../domain/board.ts";
 import type { VersionId } from "../../domain/names.ts";
+import { endpointOfVersion, versionOfReplica } from "../../domain/names.ts";
 import type { ReplicaReport } from "../../domain/replica.ts";
 import type { RolledVersion, Rollout } from "../../domain/rollout.ts";
 import { rolledVersion } from "../../domain/rollout.ts";
@@ -11,7 +12,7 @@ import { METER_SAMPLE } from "./world.ts";
 /** Reads one version's world from the Board. Cost: O(routers + the version's own replicas). */
 export function observe(board: BoardView, version: VersionId): World {
   const found = findRollout(board, version);
-  const endpoint = found?.rollout.endpoint ?? version.slice(0, version.lastIndexOf("-"));
+  const endpoint = endpointOfVersion(version);
   const spec = board.get("spec", endpoint);
   const run = found?.rolled.version.run ?? null;
   return {
@@ -35,8 +36,7 @@ export function observe(board: BoardView, version: VersionId): World {
 }
 
 function findRollout(board: BoardView, version: VersionId): { rollout: Rollout; rolled: RolledVersion } | null {
-  // A version's id is its endpoint's name, a dash and a hash without dashes.
-  const known = board.get("rollout", version.slice(0, version.lastIndexOf("-")));
+  const known = board.get("rollout", endpointOfVersion(version));
   if (known.kind === "missing") return null;
   const rolled = rolledVersion(known.value, version);
   return rolled === null ? null : { rollout: known.value, rolled };
@@ -75,7 +75,7 @@ function replicasOf(board: BoardView, version: VersionId, cpuCount: number): Rep
     set.kind === "known"
       ? set.value.replicas.filter((replica) => !replica.draining).map((replica) => replica.id)
       : // Before the fleet has spoken (a controller restart), what runs is what its keepers say.
-        board.keys("replica").filter((id) => id.slice(0, id.lastIndexOf("-")) === version);
+        board.keys("replica").filter((id) => versionOfReplica(id) === version);
   const ready: Extract<Known<ReplicaReport>, { kind: "known" }>[] = [];
   const startingSinceMs: (number | null)[] = [];
   let broken = 0;

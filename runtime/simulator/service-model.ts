@@ -1,0 +1,61 @@
+/**
+ * How a modelled replica serves: requests in flight share its work evenly, and `completionsPerMs(n)` is its throughput
+ * with n in flight. Every kind of model is a shape of that one function.
+ */
+export interface ServiceModel {
+  readonly name: string;
+  /** Throughput with `inFlight` requests of mean size. Requires: inFlight > 0. */
+  completionsPerMs(inFlight: number): number;
+  /** Cores in use with `inFlight` requests. */
+  cpuUse(inFlight: number): number;
+  /** Cores allotted. */
+  readonly cpuCount: number;
+  readonly memoryRatio: (inFlight: number) => number | null;
+}
+
+/** Each request keeps one core busy for `serviceMs`: throughput grows up to the core count and stays. */
+export function cpuBound(serviceMs: number, cores: number): ServiceModel {
+  return {
+    name: `cpu-bound, ${cores} cores`,
+    completionsPerMs: (inFlight) => Math.min(inFlight, cores) / serviceMs,
+    cpuUse: (inFlight) => Math.min(inFlight, cores),
+    cpuCount: cores,
+    memoryRatio: () => null,
+  };
+}
+
+/** CPU-bound until `fits` requests fill the memory; beyond it, throughput falls as pages are reclaimed. */
+export function memoryBound(serviceMs: number, cores: number, fits: number): ServiceModel {
+  const fast = cpuBound(serviceMs, cores);
+  return {
+    ...fast,
+    name: `memory-bound, ${fits} fit`,
+    completionsPerMs: (inFlight) =>
+      inFlight <= fits ? fast.completionsPerMs(inFlight) : fast.completionsPerMs(fits) * (fits / inFlight) ** 2,
+    memoryRatio: (inFlight) => 0.3 + (0.7 * inFlight) / fits,
+  };
+}
+
+/** Batches of all that is in flight: a batch of n takes `fixedMs + perRequestMs x n`, so throughput grows ever slower. */
+export function batching(fixedMs: number, perRequestMs: number): ServiceModel {
+  return {
+    name: `batching, ${fixedMs} + ${perRequestMs} n ms`,
+    completionsPerMs: (inFlight) => inFlight / (fixedMs + perRequestMs * inFlight),
+    // A batch keeps every thread busy whatever its size: CPU says nothing here.
+    cpuUse: () => 1,
+    cpuCount: 1,
+    memoryRatio: () => null,
+  };
+}
+
+/** Each request waits `waitMs` for others and computes for `cpuMs`: the knee is where the cores fill, at (wait + cpu) / cpu x cores. */
+export function ioWaiting(waitMs: number, cpuMs: number, cores: number): ServiceModel {
+  const busy = (inFlight: number) => Math.min(cores, (inFlight * cpuMs) / (waitMs + cpuMs));
+  return {
+    name: `waits on I/O, ${waitMs} + ${cpuMs} ms`,
+    completionsPerMs: (inFlight) => busy(inFlight) / cpuMs,
+    cpuUse: busy,
+    cpuCount: cores,
+    memoryRatio: () => null,
+  };
+}
