@@ -11,6 +11,8 @@ export const HEADERS = {
   version: "x-penstock-version",
   /** A keeper's own request to its replica, with the secret of that start: served past the cap, moves no load counter. */
   probe: "x-penstock-probe",
+  /** Names the endpoint where a path can't (`/invocations` in a region with several). */
+  endpoint: "x-penstock-endpoint",
   idempotencyKey: "idempotency-key",
   traceparent: "traceparent",
 } as const;

@@ -23,6 +23,8 @@ export class RequestHead {
   requestId: string | null = null;
   traceparent: string | null = null;
   idempotencyKey: string | null = null;
+  /** Endpoint named by a header, or null. */
+  endpoint: string | null = null;
   forwardedFor: string | null = null;
   /** Header lines to hand on, each ending in CRLF, as the client wrote them, hop-by-hop and rewritten ones left out. */
   passedHeaders = "";
@@ -159,6 +161,7 @@ class RequestFields {
           this.#hosts++;
           for (let at = from; at < to; at++) if (IS_HOST[bytes[at]!] !== 1) return "bad-host";
           head.host = latin1(bytes, from, to);
+          this.#drop(nameStart, lineEnd);
         }
         break;
       case 6:
@@ -229,7 +232,8 @@ class RequestFields {
         } else if (is("x-forwarded-proto")) this.#drop(nameStart, lineEnd);
         break;
       case 19:
-        if (is("proxy-authorization")) this.#drop(nameStart, lineEnd);
+        if (is("x-penstock-endpoint")) head.endpoint = latin1(bytes, from, to);
+        else if (is("proxy-authorization")) this.#drop(nameStart, lineEnd);
         break;
       default:
     }

@@ -1,0 +1,327 @@
+import { createServer } from "node:net";
+import { Worker } from "node:worker_threads";
+import type { RouterLaunch } from "../../contract/wire/launch.ts";
+import type { Hello, ToController, WireMessage } from "../../contract/wire/messages.ts";
+import { UserError } from "../../core/errors.ts";
+import { compareGenerations, type Snapshot } from "../../domain/snapshot.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import type { Random } from "../../ports/random.ts";
+import { readLoad, retireThread } from "../flow/load.ts";
+import { createFlowMemory, type FlowMemory } from "../flow/memory.ts";
+import { type SlotPlan, SlotPlanner } from "../flow/slots.ts";
+import { nowMs } from "./mono.ts";
+import { applyDiff, EMPTY_SNAPSHOT } from "./region-snapshot.ts";
+import { readSnapshot, SnapshotKeeper } from "./snapshot-file.ts";
+import type { FromThread, ThreadStart, ToThread } from "./thread-messages.ts";
+import type { Tap } from "./trace.ts";
+
+/** How often loads are reported. */
+const REPORT_MS = 1_000;
+/** Room of the flow memory: 10,000 replicas with as many old epochs still busy, 2,000 versions; 20 MB with two threads. */
+const REPLICA_SLOTS = 20_480;
+const VERSION_SLOTS = 2_048;
+/** A thread that dies this soon after its start is started again only after the pause: a bug at start must not burn a core. */
+const QUICK_DEATH_MS = 1_000;
+const QUICK_DEATH_PAUSE_MS = 500;
+/** Requests in flight at SIGTERM get this long; longer answers are cut. */
+const STOP_MS = 60_000;
+
+/** What a router is built of. */
+export interface RouterOptions {
+  readonly launch: RouterLaunch;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Takes sampled requests, or null. */
+  readonly tap: Tap | null;
+  /** Dials the controller for ever. */
+  dial(handlers: {
+    readonly hello: () => Hello;
+    readonly onMessage: (message: WireMessage) => void;
+    readonly onConnected: () => void;
+  }): { send(message: ToController): boolean; close(): void };
+}
+
+/** A running router. */
+export interface Router {
+  readonly port: number;
+  /** Takes no new requests and resolves once the present ones have ended. */
+  stop(): Promise<void>;
+  /** Ends one thread as a crash would; for tests of what happens then. */
+  killThread(thread: number): Promise<number>;
+}
+
+/**
+ * Starts a router: threads on one port, the snapshot from disk and then from the controller, load reports.
+ * Errors: UserError PENSTOCK_PORT_IN_USE or PENSTOCK_CANNOT_LISTEN.
+ */
+export async function startRouter(options: RouterOptions): Promise<Router> {
+  const { launch } = options;
+  const port = await claimPort(launch.host, launch.port);
+  const router = new RouterProcess(options, port);
+  await router.start();
+  return router;
+}
+
+class RouterProcess implements Router {
+  readonly port: number;
+  readonly #options: RouterOptions;
+  readonly #memory: FlowMemory;
+  readonly #planner: SlotPlanner;
+  readonly #keeper: SnapshotKeeper;
+  readonly #threads: ThreadHandle[];
+  #snapshot: Snapshot;
+  #plan: SlotPlan;
+  #seq = 0;
+  #link: ReturnType<RouterOptions["dial"]> | null = null;
+  #isStopping = false;
+  #cancelReport = (): void => {};
+
+  constructor(options: RouterOptions, port: number) {
+    const { launch, log } = options;
+    this.#options = options;
+    this.port = port;
+    this.#memory = createFlowMemory({
+      threads: launch.threads,
+      replicaSlots: REPLICA_SLOTS,
+      versionSlots: VERSION_SLOTS,
+    });
+    this.#planner = new SlotPlanner(this.#memory);
+    this.#keeper = new SnapshotKeeper(launch.snapshotFile, (why) => log.error("ROUTER_SNAPSHOT_NOT_KEPT", { why }));
+    this.#snapshot =
+      readSnapshot(launch.snapshotFile, (why) => log.warn("ROUTER_SNAPSHOT_UNREADABLE", { why })) ?? EMPTY_SNAPSHOT;
+    this.#plan = this.#planner.plan(this.#snapshot);
+    this.#threads = Array.from({ length: launch.threads }, (_, thread) => new ThreadHandle(this, thread));
+  }
+
+  async start(): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.start()));
+    this.#link = this.#options.dial({
+      hello: () => this.#hello(),
+      onMessage: (message) => this.#onController(message),
+      onConnected: () => this.#report(),
+    });
+    this.#reportLater();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#cancelReport();
+    const allStopped = Promise.all(this.#threads.map((thread) => thread.stop()));
+    const timeUp = new Promise<void>((resolve) => this.#options.clock.after(STOP_MS, resolve));
+    await Promise.race([allStopped, timeUp]);
+    this.#report();
+    await Promise.all(this.#threads.map((thread) => thread.terminate()));
+    this.#link?.close();
+    await this.#keeper.idle();
+  }
+
+  async killThread(thread: number): Promise<number> {
+    return this.#threads[thread]!.crash();
+  }
+
+  get isStopping(): boolean {
+    return this.#isStopping;
+  }
+
+  get log(): Log {
+    return this.#options.log;
+  }
+
+  get clock(): Clock {
+    return this.#options.clock;
+  }
+
+  threadStart(thread: number): ThreadStart {
+    const { launch, random, tap } = this.#options;
+    return {
+      thread,
+      memory: this.#memory.buffer,
+      plan: this.#plan,
+      listen: { host: launch.host, port: this.port },
+      apiSocket: launch.apiSocket,
+      tapping: tap !== null,
+      seed: Math.floor(random.uniform() * 2 ** 32),
+    };
+  }
+
+  onThread(message: FromThread): void {
+    if (message.kind === "wake") this.#link?.send(message);
+    else if (message.kind === "spans") for (const span of message.spans) this.#options.tap?.requestEnded(span);
+  }
+
+  /** A dead thread's leases are gone: its rows go back, its counters stay. */
+  retire(thread: number): void {
+    retireThread(this.#memory, thread, nowMs());
+    this.#report();
+  }
+
+  #hello(): Hello {
+    const { launch } = this.#options;
+    const { generation } = this.#snapshot;
+    const holds = generation.number === 0 && generation.incarnation === 0 ? null : generation;
+    return { kind: "hello", role: "router", name: launch.name, epoch: launch.epoch, holds };
+  }
+
+  #onController(message: WireMessage): void {
+    if (message.kind === "snapshot") this.#take(message.snapshot);
+    else if (message.kind === "snapshotDiff") {
+      const next = applyDiff(this.#snapshot, message);
+      if (next !== null) this.#take(next);
+      // A repeated diff is no gap; any other asks for the whole by saying what is held.
+      else if (compareGenerations(message.to, this.#snapshot.generation) !== 0) this.#link?.send(this.#hello());
+    }
+  }
+
+  #take(snapshot: Snapshot): void {
+    this.#snapshot = snapshot;
+    this.#plan = this.#planner.plan(snapshot);
+    for (const thread of this.#threads) thread.post({ kind: "plan", plan: this.#plan });
+    this.#keeper.keep(snapshot);
+    // The next report names the new generation: it proves to the controller that a drain is heeded.
+    this.#report();
+  }
+
+  #reportLater(): void {
+    this.#cancelReport = this.#options.clock.after(REPORT_MS, () => {
+      this.#report();
+      this.#reportLater();
+    });
+  }
+
+  #report(): void {
+    const { launch } = this.#options;
+    const now = nowMs();
+    const { versions, replicas } = readLoad(this.#memory, this.#plan, now);
+    this.#seq++;
+    this.#link?.send({
+      kind: "routerLoad",
+      load: {
+        router: launch.name,
+        epoch: launch.epoch,
+        seq: this.#seq,
+        routerMonoMs: now,
+        snapshotGeneration: this.#snapshot.generation,
+        versions,
+        replicas,
+      },
+    });
+  }
+}
+
+/** One worker thread, started anew whenever it ends unasked. */
+class ThreadHandle {
+  readonly #router: RouterProcess;
+  readonly #thread: number;
+  #worker: Worker | null = null;
+  #startedAtMs = 0;
+  #onListening: (() => void) | null = null;
+  #onStopped: (() => void) | null = null;
+
+  constructor(router: RouterProcess, thread: number) {
+    this.#router = router;
+    this.#thread = thread;
+  }
+
+  /** Resolves once it listens. Rejects where its first start fails. */
+  start(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#onListening = resolve;
+      this.#spawn(reject);
+    });
+  }
+
+  post(message: ToThread): void {
+    this.#worker?.postMessage(message);
+  }
+
+  stop(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onStopped = resolve;
+      if (this.#worker === null) resolve();
+      else this.post({ kind: "stop" });
+    });
+  }
+
+  async terminate(): Promise<void> {
+    await this.#worker?.terminate();
+  }
+
+  /** Ends the thread; resolves with the milliseconds until its successor listens. */
+  crash(): Promise<number> {
+    const diedAtMs = nowMs();
+    return new Promise((resolve) => {
+      this.#onListening = () => resolve(nowMs() - diedAtMs);
+      void this.#worker?.terminate();
+    });
+  }
+
+  #spawn(onFirstFailure?: (error: Error) => void): void {
+    const worker = new Worker(new URL("./thread-main.ts", import.meta.url), {
+      workerData: this.#router.threadStart(this.#thread),
+      name: `router-${this.#thread}`,
+    });
+    this.#worker = worker;
+    this.#startedAtMs = nowMs();
+    let hasListened = false;
+    worker.on("message", (message: FromThread) => {
+      if (message.kind === "listening") {
+        hasListened = true;
+        this.#onListening?.();
+        this.#onListening = null;
+      } else if (message.kind === "stopped") this.#onStopped?.();
+      else this.#router.onThread(message);
+    });
+    worker.on("error", (error) => {
+      this.#router.log.error("ROUTER_THREAD_THREW", {
+        thread: this.#thread,
+        why: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      });
+      if (!hasListened && onFirstFailure !== undefined) onFirstFailure(error as Error);
+    });
+    worker.on("exit", () => this.#ended(worker, hasListened || onFirstFailure === undefined));
+  }
+
+  #ended(worker: Worker, isReplaced: boolean): void {
+    if (this.#worker !== worker) return;
+    this.#worker = null;
+    this.#onStopped?.();
+    if (this.#router.isStopping || !isReplaced) return;
+    this.#router.retire(this.#thread);
+    const wasQuick = nowMs() - this.#startedAtMs < QUICK_DEATH_MS;
+    if (wasQuick) this.#router.clock.after(QUICK_DEATH_PAUSE_MS, () => this.#spawn());
+    else this.#spawn();
+  }
+}
+
+/**
+ * Makes sure that nobody else listens there and finds a free port for 0: threads share the port by SO_REUSEPORT, which
+ * would let a second region of the same user in beside them unnoticed.
+ */
+function claimPort(host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", (error: NodeJS.ErrnoException) => reject(listenError(error, host, port)));
+    probe.listen({ host, port }, () => {
+      const address = probe.address();
+      const claimed = address !== null && typeof address === "object" ? address.port : port;
+      probe.close(() => resolve(claimed));
+    });
+  });
+}
+
+function listenError(error: NodeJS.ErrnoException, host: string, port: number): UserError {
+  if (error.code === "EADDRINUSE") {
+    return new UserError(
+      "PENSTOCK_PORT_IN_USE",
+      `port ${port} on ${host} is in use by another program (or another Penstock region)`,
+      "stop it, or choose another port with --port",
+    );
+  }
+  return new UserError(
+    "PENSTOCK_CANNOT_LISTEN",
+    `cannot listen on ${host}:${port}: ${error.message}`,
+    "give an address of this machine with `host`, and a port you may use with --port",
+  );
+}

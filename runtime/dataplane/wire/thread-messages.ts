@@ -1,0 +1,25 @@
+import type { Address } from "../../domain/replica.ts";
+import type { SlotPlan } from "../flow/slots.ts";
+import type { RequestSpan } from "./trace.ts";
+
+/** What a router thread is started with. */
+export interface ThreadStart {
+  readonly thread: number;
+  readonly memory: SharedArrayBuffer;
+  readonly plan: SlotPlan;
+  readonly listen: Address;
+  readonly apiSocket: string;
+  /** Spans are wanted. */
+  readonly tapping: boolean;
+  readonly seed: number;
+}
+
+/** Main to thread. */
+export type ToThread = { readonly kind: "plan"; readonly plan: SlotPlan } | { readonly kind: "stop" };
+
+/** Thread to main. */
+export type FromThread =
+  | { readonly kind: "listening" }
+  | { readonly kind: "wake"; readonly endpoint: string; readonly version: string; readonly queued: number }
+  | { readonly kind: "spans"; readonly spans: readonly RequestSpan[] }
+  | { readonly kind: "stopped" };

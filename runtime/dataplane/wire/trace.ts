@@ -1,0 +1,53 @@
+import { randomBytes } from "node:crypto";
+
+/** Where a request's span stands in its trace (W3C trace context). */
+export interface TraceContext {
+  readonly traceId: string;
+  /** The router's own span. */
+  readonly spanId: string;
+  /** The caller's span, or null where the trace starts here. */
+  readonly parentSpanId: string | null;
+}
+
+/** A finished request, as the tap sees it. Times are monotonic milliseconds of the process. */
+export interface RequestSpan extends TraceContext {
+  readonly requestId: string;
+  readonly endpoint: string;
+  readonly version: string;
+  readonly replica: string;
+  readonly status: number;
+  readonly outcome: string;
+  readonly attempts: number;
+  readonly arrivedAtMs: number;
+  readonly firstByteAtMs: number | null;
+  readonly endedAtMs: number;
+}
+
+/** Receives sampled requests once they end. Called in the request's turn: it must only take note. */
+export interface Tap {
+  requestEnded(span: RequestSpan): void;
+}
+
+const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
+
+/**
+ * Continues the client's sampled trace or starts one for `sampleRatio` of the rest; null = not sampled, and the client's
+ * header (if any) is passed on as it is. `draw` is uniform in [0, 1).
+ */
+export function traceOf(traceparent: string | null, sampleRatio: number, draw: number): TraceContext | null {
+  const parsed = traceparent === null ? null : TRACEPARENT.exec(traceparent);
+  if (parsed !== null) {
+    const isSampled = (Number.parseInt(parsed[3]!, 16) & 1) === 1;
+    return isSampled ? { traceId: parsed[1]!, spanId: newId(8), parentSpanId: parsed[2]! } : null;
+  }
+  return draw < sampleRatio ? { traceId: newId(16), spanId: newId(8), parentSpanId: null } : null;
+}
+
+/** The header that makes the replica's span a child of the router's. */
+export function traceparentOf(trace: TraceContext): string {
+  return `00-${trace.traceId}-${trace.spanId}-01`;
+}
+
+function newId(bytes: number): string {
+  return randomBytes(bytes).toString("hex");
+}
