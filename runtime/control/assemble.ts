@@ -2,14 +2,14 @@ import type { Controller } from "../core/controller.ts";
 import { type BoardView, type FactName, type Facts, REGION_KEY } from "../domain/board.ts";
 import type { RouterLoad } from "../domain/load.ts";
 import type { VersionId } from "../domain/names.ts";
-import type { ReplicaReport } from "../domain/replica.ts";
 import type { Generation } from "../domain/snapshot.ts";
 import { Board, type FactWriter, type LiveBoard, storedWriter } from "../driver/board.ts";
 import { type DecisionCount, Driver } from "../driver/driver.ts";
+import { ReplicaFacts } from "../driver/replica-facts.ts";
 import { RouterLoads } from "../driver/router-loads.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
-import type { ReplicaHost, ReplicaHostObserver } from "../ports/replica-host.ts";
+import type { ReplicaHost } from "../ports/replica-host.ts";
 import type { DecisionLog, KeptStore, SpecStore } from "../ports/stores.ts";
 import { autoscaler } from "./autoscaler/autoscaler.ts";
 import { capacity } from "./capacity/controller.ts";
@@ -52,12 +52,17 @@ export interface RegionControl {
   stop(): void;
 }
 
+/** The laws that a region is run by. The simulator puts others in their place to compare. */
+const LAWS = { rollout, autoscaler, capacity, fleet };
+export type Laws = typeof LAWS;
+
 /** Wires a region's control: Board, driver, controllers and hands. Nothing runs before `start`. */
-export function assemble(ports: RegionPorts): RegionControl {
+export function assemble(ports: RegionPorts, laws: Partial<Laws> = {}): RegionControl {
   const { clock, log, specs, kept, decisions, host, routers } = ports;
   const board = new Board(clock);
   const driver = new Driver({ board, clock, log, kept, decisions });
   const loads = new RouterLoads(board, board.writer("routerLoad"), clock);
+  const replicas = new ReplicaFacts(board, clock);
   const hand = new HostHand(board, host, clock);
   const sender = new SnapshotSender(clock, routers);
   const control = {
@@ -66,8 +71,7 @@ export function assemble(ports: RegionPorts): RegionControl {
     apiKeys: storedWriter(board, specs, "keys"),
     prepared: storedWriter(board, specs, "prepared"),
   };
-  addControllers(driver, board, specs);
-  const observer = hostObserver(board, hand);
+  addControllers(driver, board, specs, { ...LAWS, ...laws });
   const endings: (() => void)[] = [];
   return {
     ...control,
@@ -81,6 +85,7 @@ export function assemble(ports: RegionPorts): RegionControl {
       endings.push(
         board.subscribe((fact, key) => {
           if (fact === "replicaSet") hand.changed(key);
+          if (fact === "hosted") hand.seen(key);
           if (fact !== "snapshot") return;
           const snapshot = board.get("snapshot", REGION_KEY);
           if (snapshot.kind === "known") sender.changed(snapshot.value);
@@ -89,37 +94,39 @@ export function assemble(ports: RegionPorts): RegionControl {
       driver.start();
       loads.start();
       hand.start();
-      endings.push(host.watch(observer));
+      replicas.start();
+      endings.push(host.watch(replicas));
     },
     stop: () => {
       for (const end of endings) end();
       driver.stop();
       loads.stop();
       hand.stop();
+      replicas.stop();
       sender.stop();
     },
   };
 }
 
 /** The controllers in the order in which facts flow, so that one change runs down the whole chain in one turn. */
-function addControllers(driver: Driver, board: Board, specs: SpecStore): void {
+function addControllers(driver: Driver, board: Board, specs: SpecStore, laws: Laws): void {
   driver.add({
-    controller: rollout,
+    controller: laws.rollout,
     listens: ["spec", "prepared", "rollout", "wanted", "granted", "replicaSet", "replica", "hosted", "machine"],
     publish: oneFact(storedWriter(board, specs, "rollout")),
   });
   driver.add({
-    controller: autoscaler,
+    controller: laws.autoscaler,
     listens: ["spec", "rollout", "routerLoad"],
     publish: oneFact(board.writer("wanted")),
   });
   driver.add({
-    controller: capacity,
+    controller: laws.capacity,
     listens: ["rollout", "wanted", "floor", "replicaSet", "machine"],
     publish: factPerKey(board.writer("granted"), () => board.keys("granted")),
   });
   driver.add({
-    controller: fleet,
+    controller: laws.fleet,
     listens: ["spec", "rollout", "wanted", "floor", "granted", "replica", "hosted", "machine", "routerLoad"],
     publish: oneFact(board.writer("replicaSet")),
   });
@@ -144,31 +151,5 @@ function factPerKey<F extends FactName>(
     if (output === null) return;
     for (const key of present()) if (!(key in output)) writer.remove(key);
     for (const [key, value] of Object.entries(output)) writer.set(key, value);
-  };
-}
-
-/** Writes what the host and its keepers report on the Board; what an older start of a replica says late is ignored. */
-function hostObserver(board: Board, hand: HostHand): ReplicaHostObserver {
-  const hosted = board.writer("hosted");
-  const replica = board.writer("replica");
-  const machine = board.writer("machine");
-  const isOld = (fact: "hosted" | "replica", report: Pick<ReplicaReport, "id" | "epoch">): boolean => {
-    const last = board.get(fact, report.id);
-    return last.kind === "known" && last.value.epoch > report.epoch;
-  };
-  return {
-    hosted: (report) => {
-      if (isOld("hosted", report)) return;
-      hosted.set(report.id, report);
-      hand.seen(report.id);
-    },
-    gone: (id) => {
-      hosted.remove(id);
-      replica.remove(id);
-    },
-    replica: (report) => {
-      if (!isOld("replica", report)) replica.set(report.id, report);
-    },
-    machine: (name, value) => machine.set(name, value),
   };
 }

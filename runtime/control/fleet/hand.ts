@@ -23,6 +23,7 @@ export class HostHand {
   start(): void {
     this.#cancel = this.#clock.after(REPEAT_MS, () => {
       for (const version of this.#board.keys("replicaSet")) this.changed(version);
+      for (const replica of this.#board.keys("hosted")) this.seen(replica);
       this.start();
     });
   }
