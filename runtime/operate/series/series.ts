@@ -1,8 +1,8 @@
-import type { Known } from "../../core/known.ts";
 import type { Now, WallMs } from "../../core/time.ts";
 import type { BoardView, FactName, Facts } from "../../domain/board.ts";
 import type { ReplicaReport } from "../../domain/replica.ts";
 import type { Rollout } from "../../domain/rollout.ts";
+import { valueOrNull } from "../views/value-or-null.ts";
 import { ColumnRing, type SeriesColumn, type SeriesPoint } from "./columns.ts";
 import { LoadMeter, type Rates } from "./load-meter.ts";
 import { ReplicaMeter } from "./replica-meter.ts";
@@ -150,10 +150,6 @@ function endpointPoint(rates: Rates, parts: readonly SeriesPoint[]): SeriesPoint
     coldStarts: sum("coldStarts"),
     cpuCores: sum("cpuCores"),
   };
-}
-
-function valueOrNull<T>(known: Known<T>): T | null {
-  return known.kind === "known" ? known.value : null;
 }
 
 function valuesOf<F extends FactName>(board: BoardView, fact: F): Facts[F][] {

@@ -1,0 +1,66 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { viewChecks } from "../../views/checks.ts";
+import type { RouteContext } from "../app.ts";
+import { docsPage } from "../docs-page.ts";
+import { answers, checkView, ERRORS } from "../schemas.ts";
+import { viewNamed } from "../spec-write.ts";
+
+const regionView = z
+  .object({
+    region: z.string(),
+    baseUrl: z.string(),
+    dataDir: z.string(),
+    regionFile: z.string().nullable(),
+    startedAtMs: z.number(),
+    incarnation: z.number().describe("Grows with each start of the controller"),
+    endpoints: z.number(),
+    routers: z.array(z.string()).readonly(),
+    machines: z.record(
+      z.string(),
+      z.object({
+        cpuCount: z.number(),
+        memoryBytes: z.number(),
+        memoryAvailableBytes: z.number(),
+        bootId: z.string(),
+      }),
+    ),
+  })
+  .openapi("Region");
+
+const regionRoute = createRoute({
+  method: "get",
+  path: "/api/v1/region",
+  tags: ["region"],
+  summary: "What this region is and what it runs on",
+  responses: { 200: answers(regionView, "The region"), ...ERRORS },
+});
+
+const checksRoute = createRoute({
+  method: "get",
+  path: "/api/v1/checks",
+  tags: ["region"],
+  summary: "What the doctor finds: each check with a verdict and what to do",
+  responses: { 200: answers(z.object({ checks: z.array(checkView) }), "The checks"), ...ERRORS },
+});
+
+/** Adds the routes on the region as a whole, and the API's own description. */
+export function addRegionRoutes(context: RouteContext): void {
+  const { app, operations } = context;
+  const { board, info } = operations;
+  app.openapi(regionRoute, (c) => {
+    const machines = board.keys("machine").flatMap((key) => {
+      const known = board.get("machine", key);
+      return known.kind === "known" ? [[key, known.value] as const] : [];
+    });
+    const counts = { endpoints: board.keys("spec").length, routers: board.keys("routerLoad") };
+    return c.json({ ...info, ...counts, machines: Object.fromEntries(machines) }, 200);
+  });
+  app.openapi(checksRoute, (c) => {
+    const endpoints = board.keys("spec").map((name) => viewNamed(context, name));
+    return c.json({ checks: viewChecks(board, endpoints, operations.clock.monoMs()) }, 200);
+  });
+  const document = { openapi: "3.1.0", info: { title: "Penstock control API", version: "1.0.0" } };
+  app.openAPIRegistry.registerComponent("securitySchemes", "key", { type: "http", scheme: "bearer" });
+  app.doc31("/openapi.json", { ...document, security: [{ key: [] }, {}] });
+  app.get("/docs", (c) => c.html(docsPage(app.getOpenAPI31Document(document))));
+}
