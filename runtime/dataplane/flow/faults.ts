@@ -73,13 +73,14 @@ export class Faults {
     return true;
   }
 
-  /** The replica did its work: ends a run of faults, and a probe with success. */
-  succeeded(lease: Judged, slot: number, nowMs: number): void {
+  /** The replica did its work: ends a run of faults, and a probe with success. Returns whether that brought it back into service. */
+  succeeded(lease: Judged, slot: number, nowMs: number): boolean {
     this.progressed(slot, nowMs);
     if (this.#memory.faultRun[slot] !== 0) Atomics.store(this.#memory.faultRun, slot, 0);
-    if (!lease.probing) return;
+    if (!lease.probing) return false;
     Atomics.store(this.#memory.state, slot, SEAT_STATE.inService);
     this.abandonProbe(lease, slot);
+    return true;
   }
 
   progressed(slot: number, nowMs: number): void {

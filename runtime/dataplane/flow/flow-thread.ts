@@ -146,7 +146,7 @@ export class FlowThread<R extends Asked> {
   /** An answer that is no fault has begun. */
   firstByte(lease: Lease<R>, nowMs: number): void {
     if (lease.settled || lease.seat === null) return;
-    this.#faults.succeeded(lease, lease.seat.slot, nowMs);
+    if (this.#faults.succeeded(lease, lease.seat.slot, nowMs)) this.#room.offer(lease.version);
     if (lease.firstByteSeen) return;
     lease.firstByteSeen = true;
     const { slot } = lease.version;
@@ -323,7 +323,8 @@ export class FlowThread<R extends Asked> {
     if (to === null) return;
     lease.version = to;
     this.#counters.open(to.slot, nowMs);
-    this.#counters.add(to.slot, COUNTER.arrivals, 1);
+    // A version that left and came back has its slot, and so its counters, again.
+    if (to.slot !== from.slot) this.#counters.add(to.slot, COUNTER.arrivals, 1);
     this.#room.enter(lease, list);
     this.#counters.close(to.slot);
   }
