@@ -58,7 +58,10 @@ export function checkBannedCalls(sources: readonly Source[]): Finding[] {
 /** Nothing of one machine or of a registry, and no leftovers, stand in the text. */
 export function checkText(files: readonly { readonly path: string; readonly text: string }[]): Finding[] {
   const marks: readonly { readonly rule: string; readonly pattern: RegExp }[] = [
-    { rule: "leftover", pattern: new RegExp(`\\b(${["TO", "DO"].join("")}|${["FIX", "ME"].join("")}|${"X".repeat(3)})\\b`) },
+    {
+      rule: "leftover",
+      pattern: new RegExp(`\\b(${["TO", "DO"].join("")}|${["FIX", "ME"].join("")}|${"X".repeat(3)})\\b`),
+    },
     { rule: "focused-test", pattern: /\b(it|test|describe)\.(only|todo)\(/ },
     {
       rule: "registry-host",

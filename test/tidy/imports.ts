@@ -84,6 +84,7 @@ const ROOMS: readonly Room[] = [
     "node:.*",
     "onnxruntime-node",
     "node-llama-cpp",
+    "yaml",
   ),
   room(
     "simulator",
