@@ -47,7 +47,7 @@ const SERVICE_POLICY: RestartPolicy = {
   firstDelayMs: 0,
   maxDelayMs: 30_000,
   healthyAfterMs: 10_000,
-  crashLoop: null,
+  giveUpAfter: null,
   graceMs: 30_000,
 };
 /** The grace of a replica is the default bound of a request (spec: timeouts.requestMs), since fleet lets go of idle ones only. */
@@ -55,7 +55,7 @@ const REPLICA_POLICY: RestartPolicy = {
   firstDelayMs: 100,
   maxDelayMs: 30_000,
   healthyAfterMs: 60_000,
-  crashLoop: { failedStarts: 6, retryMs: 60_000 },
+  giveUpAfter: 6,
   graceMs: 600_000,
 };
 

@@ -7,8 +7,8 @@ export interface RestartPolicy {
   readonly maxDelayMs: number;
   /** A process that ran this long did not end early: the back-off begins anew. */
   readonly healthyAfterMs: number;
-  /** After `failedStarts` in a row a process is in a crash loop and starts only each `retryMs`; null: no such state. */
-  readonly crashLoop: { readonly failedStarts: number; readonly retryMs: number } | null;
+  /** Failed starts in a row after which nothing is started until its user says so; null: it never gives up. */
+  readonly giveUpAfter: number | null;
   /** From the request to end (SIGTERM) until the process is killed. */
   readonly graceMs: number;
 }
@@ -21,7 +21,8 @@ const BASE_DELAY_MS = 100;
 /** One supervised process as the supervisor remembers it. */
 export interface Slot {
   readonly state:
-    | { readonly kind: "waiting" | "crash-loop"; readonly startAtMs: MonoMs }
+    | { readonly kind: "waiting"; readonly startAtMs: MonoMs }
+    | { readonly kind: "crash-loop" }
     | {
         readonly kind: "running";
         readonly startedAtMs: MonoMs;
@@ -61,8 +62,9 @@ export function decideSlot(slot: Slot, wanted: boolean, policy: RestartPolicy, n
     wakeAtMs,
   });
   switch (state.kind) {
-    case "waiting":
     case "crash-loop":
+      return step(wanted ? "none" : "forget");
+    case "waiting":
       if (!wanted) return step("forget");
       if (now < state.startAtMs) return step("none", state, state.startAtMs);
       return step("start", { kind: "running", startedAtMs: now, ready: false, silentTicks: null, killed: false });
@@ -84,9 +86,8 @@ export function afterExit(slot: Slot, policy: RestartPolicy, now: MonoMs): Slot 
   if (state.kind !== "running") return newSlot(now);
   const failedStarts = state.ready ? 0 : slot.failedStarts + 1;
   const earlyEnds = now - state.startedAtMs >= policy.healthyAfterMs ? 0 : slot.earlyEnds + 1;
-  if (policy.crashLoop && failedStarts >= policy.crashLoop.failedStarts) {
-    const startAtMs = asMonoMs(now + policy.crashLoop.retryMs);
-    return { state: { kind: "crash-loop", startAtMs }, failedStarts, earlyEnds };
+  if (policy.giveUpAfter !== null && failedStarts >= policy.giveUpAfter) {
+    return { state: { kind: "crash-loop" }, failedStarts, earlyEnds };
   }
   const startAtMs = asMonoMs(now + restartDelayMs(earlyEnds, policy));
   return { state: { kind: "waiting", startAtMs }, failedStarts, earlyEnds };

@@ -14,7 +14,7 @@ const POLICY: RestartPolicy = {
   firstDelayMs: 1,
   maxDelayMs: 10,
   healthyAfterMs: 60_000,
-  crashLoop: { failedStarts: 3, retryMs: 60_000 },
+  giveUpAfter: 3,
   graceMs: 60_000,
 };
 
@@ -139,13 +139,13 @@ describe("one that is not wanted any more", () => {
 });
 
 test("what a process leaves of its group when it ends is killed", async () => {
-  const watched = supervise("sleep 1000 & echo $!; exit 0", { crashLoop: { failedStarts: 1, retryMs: 60_000 } });
+  const watched = supervise("sleep 1000 & echo $!; exit 0", { giveUpAfter: 1 });
   await watched.until(() => watched.process.view.state === "crash-loop");
   await gone(Number(watched.lines[0]));
 });
 
 test("a program that does not exist is a failed start with its reason", async () => {
-  const missing = supervise("exec /nonexistent/program", { crashLoop: { failedStarts: 1, retryMs: 60_000 } });
+  const missing = supervise("exec /nonexistent/program", { giveUpAfter: 1 });
   await missing.until(() => missing.process.view.state === "crash-loop");
   expect(missing.process.view.lastLog.join()).toContain("/nonexistent/program");
 });

@@ -1,0 +1,203 @@
+import { chmodSync } from "node:fs";
+import type { Server } from "node:http";
+import { join } from "node:path";
+import { systemClock } from "../adapters/clock.ts";
+import { type ControllerServer, listenForPeers, type Peer, type PeerObserver } from "../adapters/controller-server.ts";
+import { ProcessHost } from "../adapters/process-host.ts";
+import { openStores, type RegionStores } from "../adapters/stores/sqlite.ts";
+import type { RegionFile } from "../contract/spec/region-file.ts";
+import type { ControllerLaunch } from "../contract/wire/launch.ts";
+import { assemble, type RegionControl } from "../control/assemble.ts";
+import { unreachable } from "../core/assert.ts";
+import { type ApiKey, REGION_KEY } from "../domain/board.ts";
+import { Preparer } from "../node/prepare/preparer.ts";
+import { createApi } from "../operate/api/app.ts";
+import { serveApi } from "../operate/api/serve.ts";
+import { LogBook } from "../operate/logs/log-book.ts";
+import type { Log } from "../ports/log.ts";
+import { mergeKeys, planFileEndpoints } from "./file-endpoints.ts";
+import { keysOf, makeOperations } from "./operations.ts";
+import { readRegionFile } from "./region-settings.ts";
+
+/** Room in the kept store for what this file remembers: the hashes of the keys that the region file added last time. */
+const FILE_KEYS = { controller: "region-file", key: "key-hashes" } as const;
+
+/** What a controller process needs beside its launch. */
+export interface ControllerDeps {
+  /** Shared by all regions of the machine. */
+  readonly cacheDir: string;
+  readonly log: Log;
+}
+
+/** A running controller. */
+export interface RunningController {
+  /** Stops in order; replicas and routers go on as they are. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Runs the control of a local region: state, preparer, the peers' socket and the HTTP API.
+ * Errors: UserError where the region file or the state is at fault.
+ */
+export async function runController(launch: ControllerLaunch, deps: ControllerDeps): Promise<RunningController> {
+  const file = launch.regionFile === null ? null : readRegionFile(launch.regionFile);
+  const stores = openStores(join(launch.dataDir, "state.sqlite"));
+  const host = new ProcessHost();
+  const logs = new LogBook();
+  const peers = new Map<string, Peer>();
+  const control = assemble({
+    clock: systemClock,
+    log: deps.log,
+    specs: stores.specs,
+    kept: stores.kept,
+    decisions: stores.decisions,
+    host,
+    routers: { send: (router, message) => peers.get(router)?.send(message) ?? false },
+  });
+  const preparer = startPreparer(launch, deps, control);
+  const applyKeys = applyFile(launch, file, control, stores);
+  control.start();
+  const server = await listenForPeers(launch.controllerSocket, {
+    log: deps.log,
+    observer: peerObserver(control, host, logs, peers),
+  });
+  const api = createApi(
+    makeOperations({
+      info: {
+        region: launch.region,
+        baseUrl: launch.baseUrl,
+        dataDir: launch.dataDir,
+        regionFile: launch.regionFile,
+        startedAtMs: systemClock.wallMs(),
+        incarnation: stores.specs.nextIncarnation(),
+      },
+      clock: systemClock,
+      control,
+      decisions: stores.decisions,
+      logs,
+      applyKeys,
+      replay: () => null,
+    }),
+  );
+  const http = await serveApi(api.app, { path: launch.apiSocket });
+  chmodSync(launch.apiSocket, 0o600);
+  return { stop: () => stop({ api, http, server, control, preparer, stores }) };
+}
+
+async function stop(parts: {
+  readonly api: { close(): void };
+  readonly http: Server;
+  readonly server: ControllerServer;
+  readonly control: RegionControl;
+  readonly preparer: Preparer;
+  readonly stores: RegionStores;
+}): Promise<void> {
+  parts.http.close();
+  parts.http.closeAllConnections();
+  parts.api.close();
+  parts.control.stop();
+  await parts.preparer.stop();
+  await parts.server.close();
+  parts.stores.close();
+}
+
+/** Hands each spec to the preparer, those of an earlier life with what was prepared then. */
+function startPreparer(launch: ControllerLaunch, deps: ControllerDeps, control: RegionControl): Preparer {
+  const { board, prepared } = control;
+  const preparer = new Preparer({
+    clock: systemClock,
+    log: deps.log,
+    cacheDir: deps.cacheDir,
+    dataDir: launch.dataDir,
+    publish: (fact) => {
+      // The endpoint may have been deleted while the last piece of work on it ended.
+      if (board.get("spec", fact.endpoint).kind === "known") prepared.set(fact.endpoint, fact);
+    },
+  });
+  const look = (name: string): void => {
+    const spec = board.get("spec", name);
+    const kept = board.get("prepared", name);
+    if (spec.kind === "known") preparer.want(spec.value, kept.kind === "known" ? kept.value : null);
+    else {
+      preparer.forget(name);
+      prepared.remove(name);
+    }
+  };
+  for (const name of new Set([...board.keys("spec"), ...board.keys("prepared")])) look(name);
+  board.subscribe((fact, key) => {
+    if (fact === "spec") look(key);
+  });
+  return preparer;
+}
+
+/** Applies what the region file lists; returns the writer of the other keys. */
+function applyFile(
+  launch: ControllerLaunch,
+  file: RegionFile | null,
+  control: RegionControl,
+  { kept }: RegionStores,
+): (keys: readonly ApiKey[]) => void {
+  const { board, spec, apiKeys } = control;
+  const specs = board.keys("spec").flatMap((name) => {
+    const known = board.get("spec", name);
+    return known.kind === "known" ? [known.value] : [];
+  });
+  const changes = planFileEndpoints(specs, file?.endpoints ?? []);
+  for (const name of changes.remove) spec.remove(name);
+  for (const changed of changes.apply) spec.set(changed.name, changed);
+
+  const ofFile = (file?.keys ?? []).map(({ sha256, ...key }) => ({ hash: sha256, ...key }));
+  const applyKeys = (others: readonly ApiKey[]): void =>
+    apiKeys.set(REGION_KEY, { required: launch.keysRequired, keys: mergeKeys(ofFile, others) });
+  const before = new Set((kept.get(FILE_KEYS.controller, FILE_KEYS.key) ?? []) as readonly string[]);
+  applyKeys(keysOf(control).filter((key) => !before.has(key.hash)));
+  kept.put(
+    FILE_KEYS.controller,
+    FILE_KEYS.key,
+    ofFile.map((key) => key.hash),
+  );
+  return applyKeys;
+}
+
+function peerObserver(
+  control: RegionControl,
+  host: ProcessHost,
+  logs: LogBook,
+  routers: Map<string, Peer>,
+): PeerObserver {
+  return {
+    hello: (peer) => {
+      if (peer.role === "agent") host.connected(peer);
+      if (peer.role !== "router") return;
+      routers.set(peer.name, peer);
+      control.routerConnected(peer.name, peer.hello.holds);
+    },
+    gone: (peer) => {
+      if (peer.role === "agent") host.disconnected(peer);
+      if (peer.role !== "router" || routers.get(peer.name) !== peer) return;
+      routers.delete(peer.name);
+      control.routerGone(peer.name);
+    },
+    message: (peer, message) => {
+      switch (message.kind) {
+        case "routerLoad":
+          return control.routerLoad(message.load);
+        case "wake":
+          return control.wake(message.version);
+        case "fault":
+          // Counted in the router's next load report; the early word is for people who follow the log.
+          return logs.add(peer.name, [`fault of ${message.replica}: ${message.fault}`], systemClock.wallMs());
+        case "replica":
+          return host.report(message.report);
+        case "hosted":
+        case "gone":
+        case "machine":
+          return host.receive(peer.name, message);
+        case "logLines":
+          return logs.add(message.source, message.lines, systemClock.wallMs());
+        default:
+          return unreachable(message);
+      }
+    },
+  };
+}
