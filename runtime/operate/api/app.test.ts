@@ -53,7 +53,7 @@ function deployIris(): void {
 }
 
 describe("endpoints", () => {
-  test("a PUT makes an endpoint with every default, a second one replaces it and looks at the artifact again", async () => {
+  test("a PUT makes an endpoint with every default, another replaces it, an equal one only looks at the artifact again", async () => {
     const created = await call("PUT", "/api/v1/endpoints/iris", irisBody);
     expect([created.status, created.headers.get("etag")]).toEqual([201, '"1"']);
     expect(region.board.get("spec", "iris")).toMatchObject({
@@ -61,6 +61,8 @@ describe("endpoints", () => {
     });
     const replaced = await call("PUT", "/api/v1/endpoints/iris", { ...irisBody, keepVersions: 5 });
     expect([replaced.status, replaced.headers.get("etag")]).toEqual([200, '"2"']);
+    expect(region.redeployed).toEqual([]);
+    await call("PUT", "/api/v1/endpoints/iris", { ...irisBody, keepVersions: 5 });
     expect(region.redeployed).toEqual(["iris"]);
   });
 

@@ -13,6 +13,7 @@ import { addEndpointRoutes } from "./routes/endpoints.ts";
 import { addEventRoutes } from "./routes/events.ts";
 import { addKeyRoutes } from "./routes/keys.ts";
 import { addLogRoutes } from "./routes/logs.ts";
+import { addMetricsRoute } from "./routes/metrics.ts";
 import { addRegionRoutes } from "./routes/region.ts";
 import { addTrafficRoutes } from "./routes/traffic.ts";
 
@@ -66,6 +67,7 @@ export function createApi(operations: RegionOperations): Api {
   addLogRoutes(context);
   addEventRoutes(context);
   addKeyRoutes(context);
+  addMetricsRoute(context);
   return { app, series, close: startSampling(operations, series) };
 }
 

@@ -43,7 +43,7 @@ export interface RegionOperations {
   applySpec(spec: EndpointSpec): void;
   /** Removes the spec and all that follows from it: versions drain, then go. */
   removeEndpoint(name: EndpointName): void;
-  /** Looks at the artifact again although the spec is the same: an unchanged path may hold changed files. */
+  /** Looks at the artifact again although the spec is the same: an unchanged path may hold changed files. May raise the generation. */
   redeploy(name: EndpointName): void;
   /** Writes the `keys` fact, with what the region file adds left as it is. */
   applyKeys(keys: ApiKeys["keys"]): void;

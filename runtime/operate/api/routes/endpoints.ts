@@ -92,10 +92,11 @@ export function addEndpointRoutes(context: RouteContext): void {
     if (previous !== null) checkNotOfFile(operations, previous);
     checkGeneration(c.req.valid("header")["if-match"], previous);
     const spec = specOf(input, previous, "api");
-    if (spec !== previous) operations.applySpec(spec);
-    if (previous !== null) operations.redeploy(name);
-    c.header("etag", `"${spec.generation}"`);
-    return c.json(viewNamed(context, name), previous === null ? 201 : 200);
+    if (spec === previous) operations.redeploy(name);
+    else operations.applySpec(spec);
+    const view = viewNamed(context, name);
+    c.header("etag", `"${view.spec.generation}"`);
+    return c.json(view, previous === null ? 201 : 200);
   });
   app.openapi(deleteRoute, (c) => {
     const spec = specNamed(operations, c.req.valid("param").name);

@@ -1,0 +1,13 @@
+import { DecisionCounter } from "../../telemetry/decision-counter.ts";
+import { EXPOSITION_TYPE, renderExposition } from "../../telemetry/exposition.ts";
+import { regionMetrics } from "../../telemetry/metrics.ts";
+import type { RouteContext } from "../app.ts";
+
+/** Adds /metrics in the Prometheus text format. */
+export function addMetricsRoute({ app, operations, series }: RouteContext): void {
+  const decisions = new DecisionCounter(operations.decisions);
+  app.get("/metrics", (c) => {
+    const families = regionMetrics(operations.board, series, decisions.counts());
+    return c.body(renderExposition(families), 200, { "content-type": EXPOSITION_TYPE });
+  });
+}

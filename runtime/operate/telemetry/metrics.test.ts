@@ -1,0 +1,102 @@
+import { expect, test } from "vitest";
+import { METRICS } from "../../contract/names.ts";
+import { createApi } from "../api/app.ts";
+import { Series } from "../series/series.ts";
+import {
+  aReport,
+  aRolledVersion,
+  aRollout,
+  aRouterLoad,
+  aVersion,
+  aVersionLoad,
+  bucketsWith,
+} from "../testing/facts.ts";
+import { FakeBoard } from "../testing/fake-board.ts";
+import { FakeDecisions, FakeRegion } from "../testing/fake-region.ts";
+import { parseStrictly } from "../testing/strict-parser.ts";
+import { DecisionCounter } from "./decision-counter.ts";
+import { renderExposition } from "./exposition.ts";
+import { regionMetrics } from "./metrics.ts";
+
+const iris = aVersion().id;
+
+function busyBoard(): FakeBoard {
+  const board = new FakeBoard();
+  const kept = aRolledVersion({ version: aVersion("b"), phase: "kept", weight: 0 });
+  board.put("rollout", "iris", aRollout([aRolledVersion(), kept]));
+  board.put("wanted", iris, { version: iris, replicas: 2, targetConcurrency: 4.5 });
+  board.put("replica", `${iris}-0`, aReport({ resources: { ...aReport().resources, cpuMsTotal: 1_500 } }));
+  const load = aVersionLoad({
+    arrivals: 10,
+    serviceMsBuckets: bucketsWith([
+      { ms: 3, count: 4 },
+      { ms: 1e9, count: 1 },
+    ]),
+    serviceMsTotal: 12,
+  });
+  board.put("routerLoad", "router-0", aRouterLoad(1, [load]));
+  board.put("routerLoad", "router-1", aRouterLoad(1, [load], { router: "router-1" }));
+  return board;
+}
+
+test("the text is what a strict reader takes, with a series per version and router", () => {
+  const families = parseStrictly(renderExposition(regionMetrics(busyBoard(), new Series(), [])));
+  const read = (name: string) =>
+    families.get(name)?.map(({ labels, value }) => [labels.version ?? labels.holder, value]);
+  expect(read(METRICS.requests)).toEqual([
+    [iris, 10],
+    [iris, 10],
+  ]);
+  expect(read(METRICS.wantedReplicas)).toEqual([[iris, 2]]);
+  expect(read(METRICS.trafficRatio)).toEqual([
+    [iris, 1],
+    [aVersion("b").id, 0],
+  ]);
+  expect(read(METRICS.replicaCpuSeconds)).toEqual([[iris, 1.5]]);
+});
+
+test("histograms are cumulative, in seconds, with the rest above the last edge in +Inf", () => {
+  const families = parseStrictly(renderExposition(regionMetrics(busyBoard(), new Series(), [])));
+  const samples = families.get(METRICS.requestSeconds)?.filter(({ labels }) => labels.router === "router-0") ?? [];
+  const at = (le: string) => samples.find(({ labels }) => labels.le === le)?.value;
+  // 3 ms lies above the edge of 2 ms and below that of 4 ms.
+  expect([at("0.002"), at("0.004"), at("+Inf")]).toEqual([0, 4, 5]);
+  expect(samples.find(({ name }) => name.endsWith("_sum"))?.value).toBe(0.012);
+});
+
+test("any label text survives the format", () => {
+  const nasty = 'a"b\\c\nd\\n';
+  const text = renderExposition([
+    { name: "x", help: "one\ntwo \\", type: "gauge", samples: [{ labels: { nasty }, value: 1e-9 }] },
+  ]);
+  expect(parseStrictly(text).get("x")).toEqual([{ name: "x", labels: { nasty }, value: 1e-9 }]);
+});
+
+test("an empty region still gives a text that reads", () => {
+  expect(renderExposition(regionMetrics(new FakeBoard(), new Series(), []))).toBe("");
+});
+
+test("decisions are counted once each by controller and reason, those of an earlier life not", () => {
+  const region = new FakeRegion();
+  region.decide({ reason: "old" });
+  const counter = new DecisionCounter(region.decisions);
+  // More than one page of 500.
+  for (let n = 0; n < 1_200; n++) region.decide({ reason: n % 2 === 0 ? "up" : "down" });
+  const expected = [
+    { controller: "autoscaler", reason: "down", count: 600 },
+    { controller: "autoscaler", reason: "up", count: 600 },
+  ];
+  expect(counter.counts()).toEqual(expected);
+  expect(counter.counts()).toEqual(expected);
+  expect(new DecisionCounter(new FakeDecisions()).counts()).toEqual([]);
+});
+
+test("/metrics answers the text with its media type", async () => {
+  const region = new FakeRegion();
+  region.board.put("rollout", "iris", aRollout());
+  const api = createApi(region);
+  const response = await api.app.request("/metrics");
+  expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+  expect(parseStrictly(await response.text()).has(METRICS.readyReplicas)).toBe(true);
+  api.close();
+});
