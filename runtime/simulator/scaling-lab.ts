@@ -61,8 +61,14 @@ export interface LabResult {
   readonly traceHash: string;
 }
 
-/** Step of virtual time: short against windows of seconds. */
-const STEP_MS = 50;
+/** Longest step of virtual time: short against windows of seconds. */
+const LONGEST_STEP_MS = 50;
+/** A fifth of the unloaded service time, as a divisor of a second: requests must not outstay their service by a step. */
+function stepFor(service: ServiceModel): number {
+  const wanted = Math.min(LONGEST_STEP_MS, 0.2 / service.completionsPerMs(1));
+  return [50, 25, 20, 10, 5, 4, 2].find((step) => step <= wanted) ?? 1;
+}
+
 /** Least time between two decisions of a law that is woken. */
 const MIN_GAP_MS = 200;
 
@@ -71,15 +77,16 @@ export function runExperiment(plan: Experiment, law: LabLaw): LabResult {
   const load = new FluidLoad(plan.service, plan.queueMost, splitUniform(plan.seed, "load"));
   const fleet = new ModelFleet("lab-0000000000", plan.start, splitUniform(plan.seed, "start"));
   fleet.apply(plan.initialReplicas, -1_000_000);
+  const stepMs = stepFor(plan.service);
   const rows: LabRow[] = [];
   let reason = "none";
   let decidedAtMs = Number.NEGATIVE_INFINITY;
   let wasQueued = false;
-  for (let nowMs = 0; nowMs < plan.durationMs; nowMs += STEP_MS) {
+  for (let nowMs = 0; nowMs < plan.durationMs; nowMs += stepMs) {
     const view: LabView = { nowMs, load, fleet };
     const ready = fleet.readyAt(nowMs);
-    load.step(nowMs, STEP_MS, plan.rate(nowMs), ready.length, law.hardCap());
-    fleet.tick(STEP_MS);
+    load.step(nowMs, stepMs, plan.rate(nowMs), ready.length, law.hardCap());
+    fleet.tick(stepMs);
     const rising = load.queued > 0 && !wasQueued;
     wasQueued = load.queued > 0;
     if (nowMs % 1_000 === 0 || (rising && law.wakes)) law.sample(view);

@@ -29,8 +29,10 @@ export interface Observation {
 /** Where the power peaks, and whether both its sides were seen. */
 export interface Knee {
   readonly inFlight: number;
-  /** Lower power was seen above it. */
-  readonly boundedAbove: boolean;
+  /** The lowest in flight above it at which clearly less power was seen, or null. */
+  readonly worseFrom: number | null;
+  /** The worse point is so near that the knee lies at the peak and not in a gap above it. */
+  readonly located: boolean;
   /** Power still rises where in flight is lowest: the knee lies at or below it. */
   readonly atLowest: boolean;
 }
@@ -41,6 +43,13 @@ const BUCKET_RATIO = 1.12;
 const BELIEVED_COMPLETED = 100;
 /** Requests a bucket remembers; older ones fade as newer ones come. */
 const REMEMBERED_COMPLETED = 3_000;
+/** The parabola is laid through points within this factor of the best one, and of at least its power over this. */
+const NEAR_TOP_FACTOR = 2.2;
+const NEAR_TOP_POWER = 1.6;
+/** Widest step from the best point to a worse one that leaves the knee no room between them. */
+const LARGEST_GAP_FACTOR = 2.5;
+/** A reading rises with in flight when it is this much over what it was at half the load. */
+const RISES_RATIO = 1.1;
 /** Less power than this share of the best is worse beyond noise. */
 const WORSE_RATIO = 0.92;
 
@@ -109,10 +118,19 @@ export function kneeOf(curve: Curve): Knee | null {
   }));
   if (points.length < 2) return null;
   const best = points.reduce((top, point) => (point.y > top.y ? point : top));
-  const around = points.filter((point) => Math.abs(point.x - best.x) <= Math.log(2.2));
-  const boundedAbove = points.some((point) => point.x > best.x && point.y < best.y + Math.log(WORSE_RATIO));
-  const x = clamp(vertexOf(around) ?? best.x, around[0]!.x, around[around.length - 1]!.x);
-  return { inFlight: Math.exp(x), boundedAbove, atLowest: best === points[0] && boundedAbove };
+  // Only the top itself is a parabola: a far or much lower point (a memory-bound model's fall) would pull it aside.
+  const around = points.filter(
+    (point) => Math.abs(point.x - best.x) <= Math.log(NEAR_TOP_FACTOR) && point.y >= best.y - Math.log(NEAR_TOP_POWER),
+  );
+  const worse = points.find((point) => point.x > best.x && point.y < best.y + Math.log(WORSE_RATIO));
+  const located = worse !== undefined && worse.x - best.x <= Math.log(LARGEST_GAP_FACTOR);
+  const top = clamp(vertexOf(around) ?? best.x, around[0]!.x, around[around.length - 1]!.x);
+  return {
+    inFlight: Math.exp(worse === undefined || located ? top : clamp(flatMeetsRising(best, worse), best.x, worse.x)),
+    worseFrom: worse === undefined ? null : Math.exp(worse.x),
+    located,
+    atLowest: located && best === points[0],
+  };
 }
 
 /** Whether serving `inFlight` at `serviceMs` is worse, beyond noise, than the best the curve shows at less in flight. */
@@ -125,10 +143,29 @@ export function isPastKnee(curve: Curve, inFlight: number, serviceMs: number): b
   );
 }
 
+/**
+ * Whether a resource reading at `inFlight` was clearly lower at half that load or less. Where that was never seen, or
+ * where it reads full at any load (a batch, preallocated memory), the metric proves nothing.
+ */
+export function risesWithLoad(curve: Curve, inFlight: number, name: string, reading: number): boolean {
+  return curve.points.some((point) => {
+    const lower = point.signals[name];
+    return inFlightOf(point) <= inFlight / 2 && lower !== undefined && reading > lower * RISES_RATIO;
+  });
+}
+
 interface Weighted {
   readonly x: number;
   readonly y: number;
   readonly weight: number;
+}
+
+/**
+ * Across a gap: where throughput, growing with in flight as up to the best point, would meet the worse point's throughput.
+ * With x the logarithm of in flight and y that of power, the logarithm of throughput is (x + y) / 2.
+ */
+function flatMeetsRising(best: Weighted, worse: Weighted): number {
+  return best.x + (worse.x + worse.y) / 2 - (best.x + best.y) / 2;
 }
 
 /** Top of the weighted least-squares parabola through the points, or null where it has none. */

@@ -2,6 +2,7 @@ import type { Verdict } from "../../core/controller.ts";
 import { asMonoMs, type Now } from "../../core/time.ts";
 import { meanPerMs } from "../../core/window/span-sums.ts";
 import type { Wanted } from "../../domain/replica.ts";
+import { risesWithLoad } from "./curve.ts";
 import type { Demand } from "./demand.ts";
 import { concurrencyAsked, ingestLoad, readDemand } from "./demand.ts";
 import type { HorizontalInput } from "./horizontal.ts";
@@ -88,6 +89,9 @@ function watch(world: World, memory: Memory, demand: Demand, nowMs: number): Mem
 /** Replicas by the ratio law for CPU, bounded by what demand makes plausible; the last reading while there is no newer one. */
 function replicasByCpu(world: World, memory: Memory, demand: Demand): number {
   const { meters } = world.replicas;
+  const { curve, samples } = memory.learning;
+  const last = samples[samples.length - 1];
+  if (last === undefined || !risesWithLoad(curve, last.inFlight, "cpu", last.signals.cpu ?? 0)) return 0;
   const readings = cpuRatios(meters, memory.learning.meters);
   if (readings.length === 0) return meters.length === 0 ? 0 : memory.cpuReplicas;
   const replicas = hpaReplicas({

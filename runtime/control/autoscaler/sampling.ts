@@ -8,6 +8,8 @@ import type { ReplicaMeter, World } from "./world.ts";
 const SAMPLE_MS = 5_000;
 const SAMPLE_COMPLETED = 20;
 const SAMPLE_LONGEST_MS = 30_000;
+/** In flight and service time may differ by this share in a steady sample. */
+const STEADY_RATIO = 0.15;
 /** The vertical axis looks back over this much. */
 export const LOOK_BACK_MS = 60_000;
 
@@ -28,7 +30,7 @@ export function takeSamples(world: World, learning: Learning, flows: readonly Fl
   const full = ageMs >= SAMPLE_MS && open.completed >= SAMPLE_COMPLETED;
   if (!full && ageMs < SAMPLE_LONGEST_MS) return { ...base, open };
   const next: Learning = { ...base, open: openSample(ready, nowMs), meters: markMeters(world) };
-  if (open.completed === 0) return next;
+  if (open.completed === 0 || !isSteady(open)) return next;
   const sample: Sample = {
     atMs: nowMs,
     inFlight: open.inFlightMs / ageMs / ready,
@@ -45,6 +47,14 @@ export function takeSamples(world: World, learning: Learning, flows: readonly Fl
 
 function openSample(ready: number, fromMs: number): OpenSample {
   return { ready, fromMs, inFlightMs: 0, serviceMs: 0, completed: 0 };
+}
+
+/**
+ * In steady state the time requests spent in flight equals the service time of those that ended (Little's law); while a
+ * queue builds or drains, the ones that end were served at another concurrency than the one read.
+ */
+function isSteady(open: OpenSample): boolean {
+  return Math.abs(open.inFlightMs - open.serviceMs) <= STEADY_RATIO * Math.max(open.inFlightMs, open.serviceMs);
 }
 
 function addFlows(open: OpenSample, flows: readonly Flow[]): OpenSample {

@@ -1,5 +1,14 @@
 import type { Knee } from "./curve.ts";
-import { inFlightOf, isPastKnee, kneeOf, lowestPoint, pointAt, rescaleCurve, serviceMsOf } from "./curve.ts";
+import {
+  inFlightOf,
+  isPastKnee,
+  kneeOf,
+  lowestPoint,
+  pointAt,
+  rescaleCurve,
+  risesWithLoad,
+  serviceMsOf,
+} from "./curve.ts";
 import { CYCLE_MS, DEFAULT_TARGET, LIMITING_RATIO, LOWER_SHARE, MOST, RAISE_SHARE } from "./laws.ts";
 import type { Learning, Sample } from "./learning.ts";
 import { LOOK_BACK_MS } from "./sampling.ts";
@@ -21,11 +30,15 @@ const LATENCY_RATIO = 3;
 /** Full CPU counts only together with a service time this much over low load: at the knee itself it is full too. */
 const CPU_FULL_RATIO = 0.97;
 const CPU_SLOWER_RATIO = 1.5;
-/** A reading rises with in flight when it is this much over what it was at half the load. */
-const RISES_RATIO = 1.1;
 /** The workload's shape moved when service time at the same in flight moved by this share. */
 const SHAPE_RATIO = 0.2;
 const WIDE_CYCLES = 3;
+/** A target this much over the knee is too high: half a bucket of the curve and rounding. */
+const KNEE_SLACK = 1.15;
+/** The same while the knee lies in a gap between what was seen: room to look into it. */
+const GAP_SLACK = 1.5;
+/** How far above a known knee the target may go to see whether it moved. */
+const LOOK_ABOVE_SHARE = 0.2;
 /** A found level is tried again after this long: models and machines change slowly. */
 const CEILING_MS = 20 * CYCLE_MS;
 /** Samples a verdict needs. */
@@ -75,12 +88,20 @@ export function learnTarget(world: World, learning: Learning, nowMs: number): Le
   const over = overThreshold(learning, recent);
   const knee = kneeOf(learning.curve);
   if (over !== null) return done(lowered(target, knee, over, nowMs));
+  // What was learned in a busier hour still holds: a target well above the knee waits for the next such hour to hurt.
+  if (knee !== null && isAboveKnee(target, knee)) return done(lowered(target, knee, "above-knee", nowMs));
   return done(raised(world, learning, target, knee, nowMs));
+}
+
+function isAboveKnee(target: number, knee: Knee): boolean {
+  if (target <= 1 || knee.worseFrom === null) return false;
+  return target > knee.inFlight * (knee.located ? KNEE_SLACK : GAP_SLACK);
 }
 
 function lowered(target: number, knee: Knee | null, over: string, nowMs: number): Partial<Learning> {
   const least = Math.max(1, Math.round(target * (1 - LOWER_SHARE)));
-  const aim = over === "gradient" && knee !== null && !knee.atLowest ? Math.round(knee.inFlight) : least;
+  const seen = over === "gradient" || over === "above-knee";
+  const aim = seen && knee !== null && !knee.atLowest ? Math.round(knee.inFlight) : least;
   const next = target <= 1 ? 1 : Math.max(least, Math.min(target - 1, aim));
   return {
     target: next,
@@ -94,7 +115,8 @@ function lowered(target: number, knee: Knee | null, over: string, nowMs: number)
 function raised(world: World, learning: Learning, target: number, knee: Knee | null, nowMs: number): Partial<Learning> {
   const window = learning.samples.filter((sample) => sample.atMs > nowMs - LOOK_BACK_MS);
   if (!mostOf(window, (sample) => sample.inFlight >= LIMITING_RATIO * target)) return { reason: "hold: not-limiting" };
-  const found = knee?.boundedAbove ? Math.max(1, Math.round(knee.inFlight)) : null;
+  const found = knee?.located ? Math.max(1, Math.round(knee.inFlight)) : null;
+  const doubling = learning.doubling && knee?.worseFrom == null;
   const ceiling = learning.ceiling !== null && learning.ceiling.untilMs > nowMs ? learning.ceiling.target : null;
   if (learning.doubling && found !== null) {
     const next = Math.max(Math.round(target * (1 - LOWER_SHARE)), found);
@@ -102,11 +124,14 @@ function raised(world: World, learning: Learning, target: number, knee: Knee | n
     return { target: next, source: "learned", doubling: false, ceiling: settled, reason: "settle: at-knee" };
   }
   const share = learning.wideCycles > 0 ? 2 * RAISE_SHARE : RAISE_SHARE;
-  const step = learning.doubling ? target : Math.max(1, Math.round(target * share));
-  const most = Math.min(world.maxInFlight ?? Number.POSITIVE_INFINITY, ceiling ?? Number.POSITIVE_INFINITY);
+  const step = doubling ? target : Math.max(1, Math.round(target * share));
+  // A known knee is looked at again from a little above, and no further.
+  const lookUpTo = found === null ? null : Math.max(target, found + Math.max(1, Math.round(found * LOOK_ABOVE_SHARE)));
+  const caps = [world.maxInFlight, ceiling, lookUpTo].filter((cap) => cap !== null);
+  const most = Math.min(Number.POSITIVE_INFINITY, ...caps);
   const next = Math.min(target + step, most);
   if (next <= target) return { reason: ceiling === null ? "hold: at-cap" : "hold: at-knee" };
-  return { target: next, source: "learned", reason: learning.doubling ? "raise: doubling" : "raise: limiting" };
+  return { target: next, source: "learned", doubling, reason: doubling ? "raise: doubling" : "raise: limiting" };
 }
 
 /** The metric that is past its threshold in most of the samples, or null. */
@@ -127,14 +152,8 @@ function overThreshold(learning: Learning, samples: readonly Sample[]): string |
   return null;
 }
 
-/** Whether a reading was clearly lower at half the load or less; where that was never seen, the metric proves nothing. */
 function rises(learning: Learning, sample: Sample, name: string): boolean {
-  const reading = sample.signals[name];
-  if (reading === undefined) return false;
-  return learning.curve.points.some((point) => {
-    const lower = point.signals[name];
-    return inFlightOf(point) <= sample.inFlight / 2 && lower !== undefined && reading > lower * RISES_RATIO;
-  });
+  return risesWithLoad(learning.curve, sample.inFlight, name, sample.signals[name] ?? 0);
 }
 
 /** Factor by which service time moved at the same in flight, or null while it stayed within SHAPE_RATIO. */
