@@ -35,6 +35,7 @@ async function runReplica(launch: ReplicaLaunch, log: Log): Promise<void> {
     case "onnx":
       return runInProcess(launch, (await import("../serving/onnx/engine.ts")).onnxRuntime, log);
     case "gguf":
+      return runInProcess(launch, (await import("../serving/gguf/engine.ts")).ggufRuntime, log);
     case "mlflow":
     case "custom":
       throw new Error("not yet");

@@ -59,6 +59,8 @@ export interface Route {
 /** A loaded model inside this process. */
 export interface Engine {
   readonly probes: Probes;
+  /** Most requests it holds at once, or null where only `run.maxInFlight` bounds it. */
+  readonly maxInFlight: number | null;
   /** The route of a path (already without query), or null: 404. */
   route(method: string, path: string): Route | null;
   /** Writes its gauges (batch size, sequences, KV use) into the counters; called about once a second. */

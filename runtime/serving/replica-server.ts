@@ -12,7 +12,7 @@ const MAX_BODY_BYTES = 1024 ** 3;
 export interface ReplicaServerOptions {
   readonly engine: Engine;
   readonly counters: ReplicaCounters;
-  /** Most requests in flight; above it the answer is an instant refusal. Null: no bound of its own. */
+  /** Most requests in flight by the version's settings, beside the engine's own; above it the answer is an instant refusal. */
   readonly maxInFlight: number | null;
   /** Value of HEADERS.probe that marks the keeper's own requests. */
   readonly probeSecret: string;
@@ -27,10 +27,13 @@ export interface ReplicaServerOptions {
 export class ReplicaServer {
   readonly #options: ReplicaServerOptions;
   readonly #server: Server;
+  readonly #cap: number;
   #draining = false;
 
   constructor(options: ReplicaServerOptions) {
     this.#options = options;
+    const unbounded = Number.POSITIVE_INFINITY;
+    this.#cap = Math.min(options.maxInFlight ?? unbounded, options.engine.maxInFlight ?? unbounded);
     this.#server = createServer({ keepAliveTimeout: 0, requestTimeout: 0, noDelay: true, insecureHTTPParser: false });
     this.#server.on("request", (request: IncomingMessage, response: ServerResponse) => this.#take(request, response));
     this.#server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
@@ -75,8 +78,7 @@ export class ReplicaServer {
   }
 
   #isFull(): boolean {
-    const { maxInFlight, counters } = this.#options;
-    return this.#draining || (maxInFlight !== null && counters.inFlight() >= maxInFlight);
+    return this.#draining || this.#options.counters.inFlight() >= this.#cap;
   }
 
   #serve(request: IncomingMessage, response: ServerResponse, route: Route, path: string, probe: boolean): void {
@@ -87,6 +89,8 @@ export class ReplicaServer {
     let failed = false;
     response.once("close", () => {
       if (!response.writableFinished) for (const callback of gone) callback();
+      // A connection that was busy when the drain began is idle only now.
+      if (this.#draining) this.#server.closeIdleConnections();
       if (counted === null) return;
       if (response.writableFinished) counters.progressed(counted, 1);
       counters.finished(counted, startedAtMs, failed);

@@ -102,13 +102,18 @@ export class Keeper {
     clearInterval(this.#timer);
   }
 
+  #beat(): void {
+    beat(this.#phase === "ready" ? "ready" : "alive");
+  }
+
   #enter(phase: ReplicaPhase): void {
     this.#phase = phase;
+    this.#beat();
     this.#options.report(this.#makeReport());
   }
 
   #tick(): void {
-    beat();
+    this.#beat();
     const report = this.#makeReport();
     this.#options.report(report);
     const nowMs = performance.now();

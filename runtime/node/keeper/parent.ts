@@ -4,11 +4,11 @@ import { Socket } from "node:net";
 /** File descriptor of the pipe on which the agent waits for signs of life. */
 const ALIVE_FD = 3;
 
-/** Says `alive` to the agent; without the agent's pipe (a test, a cluster) it does nothing. */
-export function beat(): void {
+/** Says `alive` to the agent, or `ready`, which means both; without the agent's pipe (a test, a cluster) it does nothing. */
+export function beat(word: "alive" | "ready"): void {
   try {
     const pipe = fstatSync(ALIVE_FD);
-    if (pipe.isFIFO() || pipe.isSocket()) writeSync(ALIVE_FD, "alive\n");
+    if (pipe.isFIFO() || pipe.isSocket()) writeSync(ALIVE_FD, `${word}\n`);
   } catch {
     // No such pipe, full, or its reader is gone: standard input tells of the parent's death.
   }

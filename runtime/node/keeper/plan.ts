@@ -27,7 +27,7 @@ export interface ProbeStep {
   readonly ratePerSecond: number;
 }
 
-/** A step that raises the rate by less than this share over the best before it ends the probe. */
+/** Two steps in a row that raise the rate by less than this share over the best before end the probe: one may be chance. */
 const PROBE_GAIN = 0.05;
 /** The knee is the least concurrency that gives this share of the best rate: past it waiting grows faster than work. */
 const KNEE_SHARE = 0.9;
@@ -36,9 +36,10 @@ const KNEE_SHARE = 0.9;
 export function nextProbeConcurrency(steps: readonly ProbeStep[], limit: number): number | null {
   const last = steps.at(-1);
   if (last === undefined) return 1;
-  const bestBefore = Math.max(0, ...steps.slice(0, -1).map((step) => step.ratePerSecond));
-  const next = last.concurrency * 2;
-  return next <= limit && last.ratePerSecond > bestBefore * (1 + PROBE_GAIN) ? next : null;
+  const rates = steps.map((step) => step.ratePerSecond);
+  const bestBefore = Math.max(0, ...rates.slice(0, -2));
+  const gains = Math.max(...rates.slice(-2)) > bestBefore * (1 + PROBE_GAIN);
+  return last.concurrency < limit && gains ? Math.min(limit, last.concurrency * 2) : null;
 }
 
 /** The knee of the steps: requests in flight that one replica should carry. Null without two steps to compare. */

@@ -25,6 +25,7 @@ export const onnxRuntime: InProcessRuntime = {
 
 class OnnxEngine implements Engine {
   readonly probes: Engine["probes"];
+  readonly maxInFlight = null;
   readonly #model: OnnxModel;
   readonly #batcher: Batcher;
   readonly #columns: readonly string[] | null;
