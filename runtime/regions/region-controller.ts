@@ -1,4 +1,4 @@
-import { chmodSync } from "node:fs";
+import { chmodSync, rmSync } from "node:fs";
 import type { Server } from "node:http";
 import { join } from "node:path";
 import { systemClock } from "../adapters/clock.ts";
@@ -79,6 +79,8 @@ export async function runController(launch: ControllerLaunch, deps: ControllerDe
       replay: () => null,
     }),
   );
+  // A controller that was killed leaves its socket's file; the lock of the data folder says that no other one lives.
+  rmSync(launch.apiSocket, { force: true });
   const http = await serveApi(api.app, { path: launch.apiSocket });
   chmodSync(launch.apiSocket, 0o600);
   return { stop: () => stop({ api, http, server, control, preparer, stores }) };
