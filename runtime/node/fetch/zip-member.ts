@@ -1,5 +1,6 @@
 import { createReadStream, createWriteStream } from "node:fs";
 import { open, rm } from "node:fs/promises";
+import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createInflateRaw } from "node:zlib";
 import { UserError } from "../../core/errors.ts";
@@ -26,11 +27,11 @@ interface Member {
 /** Writes one member of the ZIP file at `zip` to `target`, as a stream. Returns its size. Errors: UserError where there is none of that name. */
 export async function extractMember(zip: string, name: string, target: string, signal: AbortSignal): Promise<number> {
   const { member, dataAt } = await locate(zip, name);
-  const source = createReadStream(zip, {
-    start: dataAt,
-    end: dataAt + Math.max(member.storedBytes, 1) - 1,
-    highWaterMark: 1 << 20,
-  });
+  const end = dataAt + member.storedBytes - 1;
+  const source =
+    member.storedBytes === 0
+      ? Readable.from([])
+      : createReadStream(zip, { start: dataAt, end, highWaterMark: 1 << 20 });
   const sink = createWriteStream(target);
   try {
     if (member.method === STORED) await pipeline(source, sink, { signal });

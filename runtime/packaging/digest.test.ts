@@ -1,0 +1,46 @@
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { digestFiles } from "./digest.ts";
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "penstock-digest-"));
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function digestOf(files: Readonly<Record<string, string>>): Promise<{ digest: string; sizeBytes: number }> {
+  const root = mkdtempSync(join(folder, "model-"));
+  mkdirSync(join(root, "code"));
+  for (const [path, text] of Object.entries(files)) {
+    writeFileSync(join(root, path), text);
+    // Times differ between the copies: they may not count.
+    utimesSync(join(root, path), Math.random() * 1e9, 1);
+  }
+  return digestFiles(root, Object.keys(files), { signal: new AbortController().signal, onProgress: () => {} });
+}
+
+test("equal files in another folder have the same digest, and sizes are summed", async () => {
+  const first = await digestOf({ a: "one", "code/b": "two" });
+  expect(await digestOf({ a: "one", "code/b": "two" })).toEqual(first);
+  expect(first.sizeBytes).toBe(6);
+});
+
+test("a changed byte, a changed name and bytes moved between files each change it", async () => {
+  const digests = await Promise.all([
+    digestOf({ a: "one", b: "two" }),
+    digestOf({ a: "onE", b: "two" }),
+    digestOf({ a: "one", c: "two" }),
+    digestOf({ a: "onet", b: "wo" }),
+  ]);
+  expect(new Set(digests.map(({ digest }) => digest)).size).toBe(4);
+});
+
+test("an aborted hash stops", async () => {
+  writeFileSync(join(folder, "a"), "one");
+  const options = { signal: AbortSignal.abort(), onProgress: () => {} };
+  await expect(digestFiles(folder, ["a"], options)).rejects.toThrow(/abort/i);
+});
