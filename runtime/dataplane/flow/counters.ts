@@ -1,8 +1,10 @@
 import { LATENCY_EDGES_MS } from "../../domain/load.ts";
 import { BUCKETS, COUNTER, COUNTER_CELLS, type FlowMemory } from "./memory.ts";
 
-/** Reads tried before a block is taken as it is: only a thread that died inside a change leaves it odd for good. */
-const READ_ATTEMPTS = 1_000;
+/** Reads tried at once; then one each millisecond, as the writer has lost its core in the middle of a change. */
+const READ_ATTEMPTS = 100;
+/** Milliseconds waited for a writer before a block is taken as it is: only a thread that died inside a change is away that long. */
+const READ_PATIENCE_MS = 50;
 
 /**
  * One thread's counters of all versions. A change is made between `open` and `close`, which bracket it with the
@@ -61,7 +63,8 @@ export function latencyBucket(ms: number): number {
 
 /**
  * Adds thread `row`'s block of a version to `sum` (COUNTER_CELLS cells), its integrals brought up to `nowMs`.
- * Returns its gauges. The departed row is read with gauges of 0.
+ * Returns its gauges. The departed row is read with gauges of 0. Main thread only: it may wait for a writer that lost
+ * its core, some milliseconds at worst.
  */
 export function addBlock(
   memory: FlowMemory,
@@ -75,12 +78,13 @@ export function addBlock(
   const copy = new Float64Array(COUNTER_CELLS);
   let inFlight = 0;
   let queued = 0;
-  for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
+  for (let attempt = 0; attempt < READ_ATTEMPTS + READ_PATIENCE_MS; attempt++) {
     const before = sequence === undefined ? 0 : Atomics.load(sequence, version);
     copy.set(cells);
     inFlight = memory.inFlight[row]?.[version] ?? 0;
     queued = memory.queued[row]?.[version] ?? 0;
-    if (before % 2 === 0 && (sequence === undefined || Atomics.load(sequence, version) === before)) break;
+    if (sequence === undefined || (before % 2 === 0 && Atomics.load(sequence, version) === before)) break;
+    if (attempt >= READ_ATTEMPTS) Atomics.wait(sequence, version, before, 1);
   }
   const elapsedMs = Math.max(0, nowMs - copy[COUNTER.changedAtMs]!);
   copy[COUNTER.inFlightMs] = copy[COUNTER.inFlightMs]! + inFlight * elapsedMs;

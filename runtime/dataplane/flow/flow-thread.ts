@@ -319,12 +319,17 @@ export class FlowThread<R extends Asked> {
       lease.waitUntilMs = nowMs;
       this.#room.enter(lease, list);
     }
+    if (to !== null) this.#counters.add(from.slot, COUNTER.rehomed, 1);
     this.#counters.close(from.slot);
     if (to === null) return;
     lease.version = to;
     this.#counters.open(to.slot, nowMs);
     // A version that left and came back has its slot, and so its counters, again.
-    if (to.slot !== from.slot) this.#counters.add(to.slot, COUNTER.arrivals, 1);
+    this.#counters.add(
+      to.slot,
+      to.slot === from.slot ? COUNTER.rehomed : COUNTER.arrivals,
+      to.slot === from.slot ? -1 : 1,
+    );
     this.#room.enter(lease, list);
     this.#counters.close(to.slot);
   }

@@ -125,8 +125,15 @@ class World {
     this.live.clear();
     this.check();
     const { memory } = this.stand;
-    const gauges = [memory.total, memory.waiting, memory.endpointQueued, memory.endpointKib, memory.prober];
-    const rows = [memory.charged, memory.inFlight, memory.queued, memory.inLine, memory.queuedKib].flat();
+    const gauges = [memory.total, memory.waiting, memory.places, memory.kib, memory.prober];
+    const rows = [
+      memory.charged,
+      memory.inFlight,
+      memory.queued,
+      memory.inLine,
+      memory.heldPlaces,
+      memory.heldKib,
+    ].flat();
     for (const column of [...gauges, ...rows]) expect(column.every((cell) => cell === 0)).toBe(true);
   }
 
@@ -310,6 +317,6 @@ test("counts, charges and waiting equal sums over the live leases, through fault
       for (const step of script) world.run(step);
       world.end();
     }),
-    { numRuns: 500 },
+    { numRuns: 300 },
   );
 });

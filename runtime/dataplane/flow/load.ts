@@ -90,27 +90,31 @@ export function retireThread(memory: FlowMemory, thread: number, nowMs: number):
 }
 
 function retireCharges(memory: FlowMemory, thread: number): void {
-  const row = memory.charged[thread]!;
-  for (let slot = 0; slot < memory.replicaSlots; slot++) {
-    Atomics.compareExchange(memory.prober, slot, thread + 1, 0);
+  for (let slot = 0; slot < memory.replicaSlots; slot++) Atomics.compareExchange(memory.prober, slot, thread + 1, 0);
+  takeBack(memory.total, memory.charged[thread]!);
+  takeBack(memory.places, memory.heldPlaces[thread]!);
+  takeBack(memory.kib, memory.heldKib[thread]!);
+  takeBack(memory.waiting, memory.inLine[thread]!);
+}
+
+/** Takes a thread's row out of the totals that it is part of. */
+function takeBack(total: Int32Array, row: Int32Array): void {
+  for (let slot = 0; slot < row.length; slot++) {
     if (row[slot] === 0) continue;
-    Atomics.sub(memory.total, slot, row[slot]!);
-    row[slot] = 0;
+    Atomics.sub(total, slot, row[slot]!);
+    Atomics.store(row, slot, 0);
   }
 }
 
 function retireVersion(memory: FlowMemory, thread: number, slot: number, nowMs: number): void {
+  const block = new Float64Array(COUNTER_CELLS);
+  addBlock(memory, thread, slot, nowMs, block);
+  // What arrived and did not end, rather than the gauges: a thread may have died between two cells of one change.
+  const { arrivals, completed, failed, turnedAway, clientGone, rehomed } = COUNTER;
+  const ended = [completed, failed, turnedAway, clientGone, rehomed].reduce((sum, cell) => sum + block[cell]!, 0);
+  block[failed] = block[failed]! + block[arrivals]! - ended;
   const departed = memory.counters[memory.threads]!.subarray(slot * COUNTER_CELLS, (slot + 1) * COUNTER_CELLS);
-  const { inFlight, queued } = addBlock(memory, thread, slot, nowMs, departed);
-  departed[COUNTER.failed] = departed[COUNTER.failed]! + inFlight + queued;
+  for (let cell = 0; cell < COUNTER_CELLS; cell++) departed[cell] = departed[cell]! + block[cell]!;
   memory.counters[thread]!.fill(0, slot * COUNTER_CELLS, (slot + 1) * COUNTER_CELLS);
-  Atomics.sub(memory.waiting, slot, memory.inLine[thread]![slot]!);
-  const endpoint = memory.endpointOf[slot]!;
-  if (queued > 0 && endpoint >= 0) {
-    Atomics.sub(memory.endpointQueued, endpoint, queued);
-    Atomics.sub(memory.endpointKib, endpoint, memory.queuedKib[thread]![slot]!);
-  }
-  for (const row of [memory.inFlight, memory.queued, memory.inLine, memory.queuedKib, memory.sequence]) {
-    Atomics.store(row[thread]!, slot, 0);
-  }
+  for (const row of [memory.inFlight, memory.queued, memory.sequence]) Atomics.store(row[thread]!, slot, 0);
 }

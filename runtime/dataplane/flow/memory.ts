@@ -19,10 +19,12 @@ export const COUNTER = {
   inFlightMs: 6,
   queuedMs: 7,
   serviceMs: 8,
+  /** Waiting requests that another version took over: they arrived here and end there. */
+  rehomed: 9,
   /** When the two integrals were last brought up to date. Carried by no sum. */
-  changedAtMs: 9,
-  serviceBuckets: 10,
-  firstByteBuckets: 10 + LATENCY_EDGES_MS.length + 1,
+  changedAtMs: 10,
+  serviceBuckets: 11,
+  firstByteBuckets: 11 + LATENCY_EDGES_MS.length + 1,
 } as const;
 
 /** Buckets of one latency histogram. */
@@ -51,15 +53,17 @@ export interface FlowMemory extends FlowSizes {
   readonly peak: Int32Array;
   /** Thread that is served first among equals. */
   readonly turn: Int32Array;
-  readonly endpointOf: Int32Array;
-  readonly endpointQueued: Int32Array;
-  readonly endpointKib: Int32Array;
+  /** Places and KiB that waiting requests of all threads take of an endpoint's bounds. */
+  readonly places: Int32Array;
+  readonly kib: Int32Array;
+  /** What of these thread t holds. */
+  readonly heldPlaces: readonly Int32Array[];
+  readonly heldKib: readonly Int32Array[];
   readonly inFlight: readonly Int32Array[];
   /** All that waits here: in the fair queue and for another try. */
   readonly queued: readonly Int32Array[];
   /** What of `queued` stands in the fair queue. */
   readonly inLine: readonly Int32Array[];
-  readonly queuedKib: readonly Int32Array[];
   /** Odd while thread t changes version v's counters: a reader that sees it odd or changed reads again. */
   readonly sequence: readonly Int32Array[];
   /** One row per thread, then the departed row; a block of COUNTER_CELLS per version slot. */
@@ -121,13 +125,13 @@ function layOut(shared: SharedArrayBuffer | null, sizes: FlowSizes): { memory: F
     waiting: ints(versionSlots),
     peak: ints(versionSlots),
     turn: ints(versionSlots),
-    endpointOf: ints(versionSlots),
-    endpointQueued: ints(versionSlots),
-    endpointKib: ints(versionSlots),
+    places: ints(versionSlots),
+    kib: ints(versionSlots),
+    heldPlaces: rows(versionSlots),
+    heldKib: rows(versionSlots),
     inFlight: rows(versionSlots),
     queued: rows(versionSlots),
     inLine: rows(versionSlots),
-    queuedKib: rows(versionSlots),
     sequence: rows(versionSlots),
     counters: Array.from({ length: threads + 1 }, () => floats(versionSlots * COUNTER_CELLS)),
   };

@@ -113,11 +113,6 @@ export class SlotPlanner {
     const replicaSlots = seatsOf.map((keys) =>
       keys.map((key) => this.#replicas.take(key, (slot) => this.#clearReplica(slot))),
     );
-    const endpointSlotOf = new Map(endpoints.map((endpoint, index) => [endpoint.name, endpointSlots[index]!]));
-    for (const [index, version] of versions.entries()) {
-      const slot = versionSlots[index]!;
-      if (slot >= 0) this.#memory.endpointOf[slot] = endpointSlotOf.get(version.endpoint) ?? -1;
-    }
     const lingering = [...this.#replicas.leaving].map(([key, { slot }]) => ({ ...seatOfKey(key), slot }));
     return { number, snapshot, endpointSlots, versionSlots, replicaSlots, lingering };
   }
@@ -141,7 +136,7 @@ export class SlotPlanner {
   }
 
   #endpointIsIdle(slot: number, leftWith: number): boolean {
-    return this.#allApplied(leftWith) && Atomics.load(this.#memory.endpointQueued, slot) === 0;
+    return this.#allApplied(leftWith) && Atomics.load(this.#memory.places, slot) === 0;
   }
 
   #clearReplica(slot: number): void {

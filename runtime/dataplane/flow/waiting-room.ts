@@ -21,19 +21,18 @@ export class WaitingRoom<R extends Asked> {
 
   /** Takes one place and the body's bytes within the endpoint's bounds, or false. Exact over threads: added first, taken back when too much. */
   reserve(endpoint: EndpointTable<R>, request: R): boolean {
-    const { endpointQueued, endpointKib } = this.#memory;
-    const kib = kibOf(request);
-    const places = Atomics.add(endpointQueued, endpoint.slot, 1) + 1;
-    const held = Atomics.add(endpointKib, endpoint.slot, kib) + kib;
-    if (places <= endpoint.queue.maxRequests && held <= endpoint.queue.maxBytes / KIB) return true;
+    this.#hold(endpoint.slot, 1, kibOf(request));
+    const { places, kib } = this.#memory;
+    const { maxRequests, maxBytes } = endpoint.queue;
+    if (Atomics.load(places, endpoint.slot) <= maxRequests && Atomics.load(kib, endpoint.slot) <= maxBytes / KIB)
+      return true;
     this.unreserve(endpoint, request);
     return false;
   }
 
   /** Gives back what reserve took. */
   unreserve(endpoint: EndpointTable<R>, request: R): void {
-    Atomics.sub(this.#memory.endpointQueued, endpoint.slot, 1);
-    Atomics.sub(this.#memory.endpointKib, endpoint.slot, kibOf(request));
+    this.#hold(endpoint.slot, -1, -kibOf(request));
   }
 
   /**
@@ -44,8 +43,7 @@ export class WaitingRoom<R extends Asked> {
     const { version } = lease;
     if (!version.waits) this.versions.push(version);
     lease.waitsIn = list;
-    this.#change("queued", version.slot, 1);
-    this.#change("queuedKib", version.slot, kibOf(lease.request));
+    this.#queued(version.slot, 1);
     if (list === "again") {
       version.again.insert(lease);
       return false;
@@ -59,8 +57,7 @@ export class WaitingRoom<R extends Asked> {
   /** Takes a lease out; its reserved place stays. Requires: as enter. `served`: the turn goes to the next workload. */
   leave(lease: Lease<R>, served: boolean): void {
     const { version } = lease;
-    this.#change("queued", version.slot, -1);
-    this.#change("queuedKib", version.slot, -kibOf(lease.request));
+    this.#queued(version.slot, -1);
     if (lease.waitsIn === "again") version.again.remove(lease);
     else {
       if (served) version.line.serve(lease);
@@ -109,8 +106,18 @@ export class WaitingRoom<R extends Asked> {
     if (thread >= 0 && thread !== this.#thread) ring(this.#memory, thread);
   }
 
-  #change(column: "queued" | "queuedKib", slot: number, amount: number): void {
-    const row = this.#memory[column][this.#thread]!;
+  /** As in Balancer.release, a total and the thread's own row beside it change with nothing between them. */
+  #hold(slot: number, places: number, kib: number): void {
+    const heldPlaces = this.#memory.heldPlaces[this.#thread]!;
+    const heldKib = this.#memory.heldKib[this.#thread]!;
+    Atomics.add(this.#memory.places, slot, places);
+    heldPlaces[slot] = heldPlaces[slot]! + places;
+    Atomics.add(this.#memory.kib, slot, kib);
+    heldKib[slot] = heldKib[slot]! + kib;
+  }
+
+  #queued(slot: number, amount: number): void {
+    const row = this.#memory.queued[this.#thread]!;
     row[slot] = row[slot]! + amount;
   }
 }
