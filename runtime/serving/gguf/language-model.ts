@@ -44,7 +44,8 @@ export class LanguageModel {
     this.sequences = context?.totalSequences ?? 1;
     this.contextTokens = context?.contextSize ?? computeContextTokens(run.contextTokens, model.trainContextSize);
     this.#threads = computeThreads(run.cpuCount);
-    this.#chat = chatTemplateOf(model);
+    // The form of the model's own template where it is of a known family, else the template as the file has it.
+    this.#chat = resolveChatWrapper(model);
   }
 
   /**
@@ -144,10 +145,4 @@ async function loadModel(llama: Llama, path: string): Promise<LlamaModel> {
       "check that the file is whole (its SHA-256) and that its architecture is one that llama.cpp knows",
     );
   }
-}
-
-/** The template inside the model's file; for models without one, the form that fits its family. */
-function chatTemplateOf(model: LlamaModel): ChatWrapper {
-  const template = model.fileInfo.metadata.tokenizer?.chat_template;
-  return resolveChatWrapper(model, { type: template === undefined ? "auto" : "jinjaTemplate" });
 }
