@@ -74,11 +74,13 @@ function watch(world: World, memory: Memory, demand: Demand, nowMs: number): Mem
   const existing = world.replicas.ready + world.replicas.startingSinceMs.length + world.replicas.broken;
   const wanted = memory.wanted ?? 0;
   const known = memory.anchor === null ? Math.max(wanted, existing) : wanted;
-  const periodOver = memory.anchor === null || nowMs - memory.anchor.atMs >= DECISION_MS;
+  // A period begins with its first step, so that no two steps fall into less than one.
+  const { anchor } = memory;
+  const periodOver = anchor === null || anchor.replicas === known || nowMs - anchor.atMs >= DECISION_MS;
   return {
     ...memory,
     wanted: known,
-    anchor: periodOver ? { replicas: known, atMs: nowMs } : memory.anchor,
+    anchor: periodOver ? { replicas: known, atMs: nowMs } : anchor,
     sizedForWeight,
     watchedSinceMs: blind ? null : shareGrew ? nowMs : (memory.watchedSinceMs ?? nowMs),
     lastActiveMs: active ? nowMs : (memory.lastActiveMs ?? nowMs),
