@@ -153,7 +153,8 @@ export class Driver {
     const next = this.#due.nextDueMs();
     if (next === null || (this.#timer !== null && this.#timer.atMs <= next)) return;
     this.#timer?.cancel();
-    const delayMs = Math.max(0, next - this.#ports.clock.monoMs());
+    // Whole milliseconds, rounded up: a timer a rounding error early would find nothing due and be set again for ever.
+    const delayMs = Math.max(0, Math.ceil(next - this.#ports.clock.monoMs()));
     this.#timer = { atMs: next, cancel: this.#ports.clock.after(delayMs, () => this.#run()) };
   }
 

@@ -3,7 +3,7 @@ import type { Plain } from "../core/controller.ts";
 
 /**
  * The value as Plain, or InvariantError naming the first member that JSON would change (undefined, a function, a
- * class, NaN, an infinity, -0). Undefined members of objects count too: a replay would not see them.
+ * class, NaN, an infinity). Undefined members of objects count too: a replay would not see them.
  * Cost: one walk.
  */
 export function requirePlain(value: unknown, path: string): Plain {
@@ -14,8 +14,8 @@ export function requirePlain(value: unknown, path: string): Plain {
 function walk(value: unknown, path: string): void {
   if (value === null || typeof value === "string" || typeof value === "boolean") return;
   if (typeof value === "number") {
-    if (Number.isFinite(value) && !Object.is(value, -0)) return;
-    throw new InvariantError(`${path} is ${Object.is(value, -0) ? "-0" : value}, which JSON can't hold`);
+    if (Number.isFinite(value)) return;
+    throw new InvariantError(`${path} is ${value}, which JSON can't hold`);
   }
   if (Array.isArray(value)) {
     for (const [index, member] of value.entries()) walk(member, `${path}[${index}]`);

@@ -57,10 +57,14 @@ export function observeCapacity(board: BoardView): CapacityWorld {
           },
     versions: versions
       .map(({ version, active, least }) => ({
-        ...needOf(board, version, active ? least : null),
-        residentBytes: residents.get(version.id) ?? null,
+        active,
+        need: {
+          ...needOf(board, version, active ? least : null),
+          residentBytes: residents.get(version.id) ?? null,
+        },
       }))
-      .filter((need) => need.wanted > 0 || need.held > 0 || need.guaranteed > 0)
+      .filter(({ active, need }) => active || need.held > 0)
+      .map(({ need }) => need)
       .sort((a, b) => (a.id < b.id ? -1 : 1)),
   };
 }
