@@ -27,6 +27,9 @@ export const ENV = {
   controllerLaunch: "PENSTOCK_CONTROLLER_LAUNCH",
 } as const;
 
+/** File in a data folder where `penstock up` notes how its region is reached: JSON with `url`. */
+export const ADDRESS_FILE = "address.json";
+
 /** Paths of the region's own surface on the router's port, handed through to the controller. */
 export const REGION_PATHS = ["/api/", "/console", "/openapi.json", "/metrics", "/docs"] as const;
 

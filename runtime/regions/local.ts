@@ -3,12 +3,13 @@ import { join, resolve } from "node:path";
 import { systemClock } from "../adapters/clock.ts";
 import { lockDataDir } from "../adapters/data-dir-lock.ts";
 import { systemRandom } from "../adapters/random.ts";
-import { ENV } from "../contract/names.ts";
+import { ADDRESS_FILE, ENV } from "../contract/names.ts";
 import type { RegionFile } from "../contract/spec/region-file.ts";
 import type { ControllerLaunch, ReplicaLaunch, RouterLaunch } from "../contract/wire/launch.ts";
 import { UserError } from "../core/errors.ts";
 import { Agent } from "../node/agent/agent.ts";
 import type { Command } from "../node/agent/child.ts";
+import { writeJsonFile } from "../node/agent/json-file.ts";
 import type { Log } from "../ports/log.ts";
 import { cacheDir } from "./cache-dir.ts";
 import { claimPort } from "./port-check.ts";
@@ -54,6 +55,7 @@ export async function startLocalRegion(options: LocalRegionOptions): Promise<Loc
   const unlock = lockDataDir(dataDir, { pid: process.pid, startedAt: new Date().toISOString() });
   const sockets = makeSocketPaths(dataDir);
   const baseUrl = `http://${urlHost(host)}:${port}`;
+  writeJsonFile(join(dataDir, ADDRESS_FILE), { url: baseUrl });
   const controller: ControllerLaunch = {
     region: file.region,
     dataDir,
