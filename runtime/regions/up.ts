@@ -18,6 +18,10 @@ export interface UpOptions extends Omit<LocalRegionOptions, "configFile" | "log"
   readonly configFile: string | null;
   /** Also tell what the agent does. */
   readonly verbose: boolean;
+  /** Admin key for reading the endpoints' states where keys are required; null: they are then not told. */
+  readonly key: string | null;
+  /** Called once the region answers. */
+  readonly onServing?: (region: LocalRegion) => void;
 }
 
 /** Where `penstock up` writes. */
@@ -39,7 +43,7 @@ export async function runUp(options: UpOptions, screen: Screen): Promise<number>
   const region = await startLocalRegion({ ...options, configFile: options.configFile ?? EXAMPLE_REGION, log });
   const ending = new AbortController();
   const ended = endOnSignals(region, ending, screen);
-  const reader = new RegionReader(region.baseUrl, process.env.PENSTOCK_KEY ?? null);
+  const reader = new RegionReader(region.baseUrl, options.key);
   const answered = await reader.answers(START_LIMIT_MS, ending.signal);
   if (!answered && !ending.signal.aborted) {
     region.kill();
@@ -51,6 +55,7 @@ export async function runUp(options: UpOptions, screen: Screen): Promise<number>
   }
   if (answered) {
     screen.print(regionBanner(region));
+    options.onServing?.(region);
     await tellEndpoints(region, reader, ending.signal, screen);
     if (!ending.signal.aborted) screen.print("Ctrl-C ends the region.");
   }
