@@ -3,6 +3,7 @@ import { ENV } from "../contract/names.ts";
 import type { ReplicaLaunch } from "../contract/wire/launch.ts";
 import { assert, unreachable } from "../core/assert.ts";
 import { UserError } from "../core/errors.ts";
+import { runBeside } from "../node/keeper/beside.ts";
 import { runInProcess } from "../node/keeper/in-process.ts";
 import type { Log } from "../ports/log.ts";
 import { threadEnvironment } from "../serving/thread-settings.ts";
@@ -37,8 +38,9 @@ async function runReplica(launch: ReplicaLaunch, log: Log): Promise<void> {
     case "gguf":
       return runInProcess(launch, (await import("../serving/gguf/engine.ts")).ggufRuntime, log);
     case "mlflow":
+      return runBeside(launch, (await import("../serving/mlflow/engine.ts")).startMlflow, process.env, log);
     case "custom":
-      throw new Error("not yet");
+      return runBeside(launch, (await import("../serving/custom/engine.ts")).startCustom, process.env, log);
     default:
       return unreachable(runtime);
   }

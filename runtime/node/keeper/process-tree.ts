@@ -47,9 +47,9 @@ export function descendantsOf(roots: readonly number[]): number[] {
   return found;
 }
 
-/** Sends a signal to `roots` and all below them; those that are gone already are left out. */
+/** Sends a signal to all below `roots`, then to `roots` (which may be this process); those gone already are left out. */
 export function killTree(roots: readonly number[], signal: "SIGTERM" | "SIGKILL"): void {
-  for (const pid of [...roots, ...descendantsOf(roots)]) {
+  for (const pid of [...descendantsOf(roots), ...roots]) {
     try {
       process.kill(pid, signal);
     } catch {

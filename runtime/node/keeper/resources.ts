@@ -19,7 +19,7 @@ export class ResourceSampler {
 
   /** The sample of `rootPids` and all their descendants. */
   sample(rootPids: readonly number[]): ResourceSample {
-    const times = [...rootPids, ...descendantsOf(rootPids)]
+    const times = [...new Set([...rootPids, ...descendantsOf(rootPids)])]
       .map(readProcessTimes)
       .filter((process): process is ProcessTimes => process !== null);
     const sum = (pick: (process: ProcessTimes) => number): number =>
