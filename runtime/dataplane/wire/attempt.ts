@@ -1,5 +1,5 @@
 import type { SnapshotEndpoint } from "../../domain/snapshot.ts";
-import type { FaultKind, Lease, Moved } from "../flow/lease.ts";
+import type { FaultKind, Lease, Moved, Outcome } from "../flow/lease.ts";
 import { AnswerRelay } from "./answer-relay.ts";
 import type { Deadlined } from "./deadlines.ts";
 import { problemBody } from "./doors/problem.ts";
@@ -7,7 +7,7 @@ import type { Exchange } from "./exchange.ts";
 import type { ResponseHead } from "./http1/response-head.ts";
 import { nowMs } from "./mono.ts";
 import { type Loss, lossProblem } from "./problems.ts";
-import { type RequestSpan, type TraceContext, traceOf, traceparentOf } from "./trace.ts";
+import { type TraceContext, traceOf, traceparentOf } from "./trace.ts";
 import type { UpstreamConnection, UpstreamFault, UpstreamUser } from "./upstream/connection.ts";
 import { chunkOf, LAST_CHUNK, upstreamHead } from "./upstream-head.ts";
 
@@ -123,10 +123,10 @@ export class Attempt implements UpstreamUser, Deadlined {
     if (this.#stage === "first-byte") this.#enter("first-byte");
   }
 
-  /** The client is gone: the replica stops working for it at once. */
-  abandon(): void {
+  /** Nobody waits for it any more: the replica stops working for it at once. */
+  abandon(outcome: Outcome): void {
     this.#leaveUpstream();
-    this.#over("client-gone");
+    this.#over(outcome);
   }
 
   onClientDrain(): void {
@@ -261,7 +261,7 @@ export class Attempt implements UpstreamUser, Deadlined {
   }
 
   /** Gives up: an error where nothing was sent yet, else the answer is broken off. */
-  #lose(loss: Loss, outcome: "failed" | "timed-out" | "cancelled"): void {
+  #lose(loss: Loss, outcome: Outcome): void {
     const exchange = this.#exchange;
     this.#leaveUpstream();
     const problem = lossProblem(loss, this.#endpoint);
@@ -289,7 +289,7 @@ export class Attempt implements UpstreamUser, Deadlined {
     upstream?.destroy();
   }
 
-  #over(outcome: RequestSpan["outcome"]): void {
+  #over(outcome: Outcome): void {
     const { thread, requestId, arrivedAtMs } = this.#exchange;
     if (this.#stage === "over") return;
     this.#stage = "over";

@@ -1,6 +1,6 @@
 import { HEADERS } from "../../contract/names.ts";
 import type { SnapshotEndpoint } from "../../domain/snapshot.ts";
-import type { Asked, Lease } from "../flow/lease.ts";
+import type { Asked, Lease, Outcome } from "../flow/lease.ts";
 import { Attempt } from "./attempt.ts";
 import type { Identity } from "./auth.ts";
 import { answerLocally, unknownEndpoint } from "./doors/local.ts";
@@ -112,7 +112,7 @@ export class Exchange implements RequestHandler, Asked {
   onClientGone(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#attempt?.abandon();
+    this.#attempt?.abandon("client-gone");
     this.settle("client-gone");
   }
 
@@ -129,12 +129,12 @@ export class Exchange implements RequestHandler, Asked {
 
   /** It waited for room until its time was up; the tables have settled it. */
   expire(): void {
-    this.lease = null;
+    this.#attempt?.abandon("failed");
     this.#answer(waitedTooLong(this.endpoint!));
   }
 
   /** Settles the lease, if it is not yet, and lets waiting requests have the room. */
-  settle(outcome: "completed" | "failed" | "client-gone" | "timed-out" | "cancelled"): void {
+  settle(outcome: Outcome): void {
     const { lease } = this;
     if (lease === null || lease.settled) return;
     this.thread.flow.settle(lease, outcome, nowMs());

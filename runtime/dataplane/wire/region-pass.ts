@@ -32,8 +32,7 @@ export class RegionPass implements RequestHandler, UpstreamUser, Deadlined {
     const requestId = requestIdOf(head, thread);
     this.#addedHeaders = `x-request-id: ${requestId}\r\n`;
     const { framing } = head;
-    // A fresh connection each time: calls are rare, and a restarted controller must not be met through an old socket.
-    this.#upstream = thread.regionPool.acquire(true);
+    this.#upstream = thread.regionPool.acquire();
     thread.deadlines.add(this);
     client.sendContinue();
     const text = upstreamHead({

@@ -53,7 +53,8 @@ export class RouterThread implements ThreadContext, ConnectionHost {
     this.draw = seededUniform(start.seed);
     this.#idPrefix = `req-${start.seed.toString(36)}-`;
     this.flow = new FlowThread<Exchange>(openFlowMemory(start.memory), start.thread, this.draw);
-    this.regionPool = new UpstreamPool({ path: start.apiSocket }, limits, this.deadlines);
+    // Calls are rare, and a restarted controller must not be met through an old socket: none is kept.
+    this.regionPool = new UpstreamPool({ path: start.apiSocket }, limits, this.deadlines, 0);
     this.tap = start.tapping ? new SpanBatches((spans) => post({ kind: "spans", spans })) : null;
     this.directory = new Directory(start.plan.snapshot);
     this.flow.applyPlan(start.plan, nowMs());

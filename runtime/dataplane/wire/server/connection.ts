@@ -55,7 +55,7 @@ export class ClientConnection implements Deadlined {
   constructor(socket: Socket, host: ConnectionHost) {
     this.#socket = socket;
     this.#host = host;
-    this.remoteAddress = socket.remoteAddress ?? "";
+    this.remoteAddress = (socket.remoteAddress ?? "").replace(/^::ffff:/, "");
     this.deadlineMs = nowMs() + host.limits.headMs;
     host.deadlines.add(this);
     socket.setNoDelay(true);

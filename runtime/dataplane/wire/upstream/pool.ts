@@ -4,7 +4,7 @@ import { nowMs } from "../mono.ts";
 import { UpstreamConnection, type UpstreamOwner, type UpstreamTarget } from "./connection.ts";
 
 /** Idle connections kept for one replica by one thread. */
-const MAX_IDLE = 256;
+const MAX_IDLE_COUNT = 256;
 /** Kept idle at most this long: uvicorn and Node close idle connections after 5 s, and a request must not meet that. */
 const MAX_IDLE_MS = 4_000;
 
@@ -13,19 +13,17 @@ export class UpstreamPool implements Deadlined, UpstreamOwner {
   readonly #target: UpstreamTarget;
   readonly #limits: Http1Limits;
   readonly #deadlines: Deadlines;
+  readonly #maxIdleCount: number;
   /** Used most recently last, and taken from the end: the oldest become idle and are dropped. */
   readonly #idle: UpstreamConnection[] = [];
   #closed = false;
   deadlineMs = Number.POSITIVE_INFINITY;
 
-  constructor(target: UpstreamTarget, limits: Http1Limits, deadlines: Deadlines) {
+  constructor(target: UpstreamTarget, limits: Http1Limits, deadlines: Deadlines, maxIdleCount = MAX_IDLE_COUNT) {
     this.#target = target;
     this.#limits = limits;
     this.#deadlines = deadlines;
-  }
-
-  get idleCount(): number {
-    return this.#idle.length;
+    this.#maxIdleCount = maxIdleCount;
   }
 
   /** An idle connection, or a new one that is still connecting. `fresh`: a new one in any case. */
@@ -35,7 +33,7 @@ export class UpstreamPool implements Deadlined, UpstreamOwner {
   }
 
   onReusable(connection: UpstreamConnection): void {
-    if (this.#closed || this.#idle.length >= MAX_IDLE) {
+    if (this.#closed || this.#idle.length >= this.#maxIdleCount) {
       connection.destroy();
       return;
     }
