@@ -77,7 +77,10 @@ export function assemble(ports: RegionPorts, laws: Partial<Laws> = {}): RegionCo
     ...control,
     routerConnected: (router, holds) => sender.connected(router, holds),
     routerGone: (router) => sender.gone(router),
-    routerLoad: (load) => loads.take(load),
+    routerLoad: (load) => {
+      loads.take(load);
+      sender.reported(load.router, load.snapshotGeneration);
+    },
     wake: (version) => driver.touch("autoscaler", version),
     addShadow: (name, controller) => driver.addShadow(name, controller),
     decisionCounts: () => driver.counts(),
@@ -122,7 +125,7 @@ function addControllers(driver: Driver, board: Board, specs: SpecStore, laws: La
   });
   driver.add({
     controller: laws.capacity,
-    listens: ["rollout", "wanted", "floor", "replicaSet", "machine"],
+    listens: ["rollout", "wanted", "floor", "replicaSet", "hosted", "machine"],
     publish: factPerKey(board.writer("granted"), () => board.keys("granted")),
   });
   driver.add({

@@ -56,6 +56,6 @@ export function decideCapacity(world: CapacityWorld, before: CapacityMemory): Ve
 
 function claimOf(need: VersionNeed, measuredBytes: number | null): Claim {
   const memoryBytes = need.allottedBytes ?? measuredBytes ?? UNMEASURED_BYTES + need.artifactBytes;
-  const { id, cpuCount, guaranteed, wanted, held } = need;
-  return { id, memoryBytes, cpuCount, guaranteed, wanted, held };
+  const { id, cpuCount, guaranteed, wanted, held, leaving } = need;
+  return { id, memoryBytes, cpuCount, guaranteed, wanted, held, leaving };
 }

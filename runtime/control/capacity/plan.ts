@@ -1,6 +1,6 @@
 import type { VersionId } from "../../domain/names.ts";
 
-/** One version's claim on a machine: what a replica of it takes, what it must have, what it wants, what it holds. */
+/** One version's claim on a machine: what a replica of it takes, what it must have, what it wants, what it holds, what of it still has to go. */
 export interface Claim {
   readonly id: VersionId;
   readonly memoryBytes: number;
@@ -8,6 +8,7 @@ export interface Claim {
   readonly guaranteed: number;
   readonly wanted: number;
   readonly held: number;
+  readonly leaving: number;
 }
 
 /** What all replicas together may take; `growthBytes` is memory that is free right now for replicas not yet started. */
@@ -26,8 +27,8 @@ export interface Budget {
 export function planGrants(claims: readonly Claim[], budget: Budget): ReadonlyMap<VersionId, number> {
   const ideal = fill(claims, { memoryBytes: budget.memoryBytes, cpuCount: budget.cpuCount }, () => 0);
   const kept = new Map(claims.map((claim) => [claim.id, Math.min(claim.held, ideal.get(claim.id) ?? 0)]));
-  const heldBytes = claims.reduce((sum, claim) => sum + claim.held * claim.memoryBytes, 0);
-  const heldCpus = claims.reduce((sum, claim) => sum + claim.held * claim.cpuCount, 0);
+  const heldBytes = claims.reduce((sum, claim) => sum + (claim.held + claim.leaving) * claim.memoryBytes, 0);
+  const heldCpus = claims.reduce((sum, claim) => sum + (claim.held + claim.leaving) * claim.cpuCount, 0);
   const free = {
     memoryBytes: Math.min(budget.memoryBytes - heldBytes, budget.growthBytes),
     cpuCount: budget.cpuCount - heldCpus,

@@ -26,8 +26,10 @@ export interface VersionNeed {
   readonly wanted: number;
   /** Replicas that must be had before others get more than theirs. */
   readonly guaranteed: number;
-  /** Replicas in its set now, draining ones too. */
+  /** Replicas in its set now, draining ones too; what runs of it where fleet has not decided its set yet. */
   readonly held: number;
+  /** Replicas that left its set and are not gone yet. */
+  readonly leaving: number;
 }
 
 /** Reads the region's world off the Board. */
@@ -63,7 +65,7 @@ export function observeCapacity(board: BoardView): CapacityWorld {
           residentBytes: residents.get(version.id) ?? null,
         },
       }))
-      .filter(({ active, need }) => active || need.held > 0)
+      .filter(({ active, need }) => active || need.held + need.leaving > 0)
       .map(({ need }) => need)
       .sort((a, b) => (a.id < b.id ? -1 : 1)),
   };
@@ -73,7 +75,7 @@ export function observeCapacity(board: BoardView): CapacityWorld {
 function needOf(board: BoardView, version: Version, least: number | null): Omit<VersionNeed, "residentBytes"> {
   const wanted = board.get("wanted", version.id);
   const floor = board.get("floor", version.id);
-  const set = board.get("replicaSet", version.id);
+  const { held, leaving } = countReplicas(board, version.id);
   const guaranteed = least === null ? 0 : Math.max(least, floor.kind === "known" ? floor.value.replicas : 0);
   const asked = least === null || wanted.kind === "missing" ? 0 : wanted.value.replicas;
   return {
@@ -83,8 +85,17 @@ function needOf(board: BoardView, version: Version, least: number | null): Omit<
     artifactBytes: version.artifact.sizeBytes,
     wanted: Math.max(asked, guaranteed),
     guaranteed: Math.max(guaranteed, Math.min(1, asked)),
-    held: set.kind === "known" ? set.value.replicas.length : 0,
+    held,
+    leaving,
   };
+}
+
+function countReplicas(board: BoardView, version: VersionId): { readonly held: number; readonly leaving: number } {
+  const hosted = board.keys("hosted").filter((id) => versionOfReplica(id) === version);
+  const set = board.get("replicaSet", version);
+  if (set.kind === "missing") return { held: hosted.length, leaving: 0 };
+  const inSet = new Set(set.value.replicas.map((replica) => replica.id));
+  return { held: inSet.size, leaving: hosted.filter((id) => !inSet.has(id)).length };
 }
 
 function observeResidents(board: BoardView): ReadonlyMap<VersionId, number> {

@@ -5,6 +5,8 @@ import { diffSnapshots } from "./diff.ts";
 
 /** At most four snapshots or diffs a second to each router. */
 const SEND_GAP_MS = 250;
+/** A router whose reports do not show what was sent this long ago did not get it: two reports and their way. */
+const UNSEEN_MS = 3_000;
 
 /** The way to the connected routers. */
 export interface RouterLink {
@@ -39,6 +41,15 @@ export class SnapshotSender {
     );
     route.held = known ?? null;
     this.#routes.set(router, route);
+    this.#schedule(router, route);
+  }
+
+  /** A router reported which snapshot it serves by: where that is not what was sent a while ago, it gets the whole again. */
+  reported(router: string, serves: Generation | null): void {
+    const route = this.#routes.get(router);
+    if (!route?.held || this.#clock.monoMs() - route.lastSendMs < UNSEEN_MS) return;
+    if (serves !== null && compareGenerations(serves, route.held.generation) === 0) return;
+    route.held = null;
     this.#schedule(router, route);
   }
 
