@@ -7,7 +7,8 @@ import { ring } from "./waiting-room.ts";
 
 /**
  * Rows of a LoadReport: sums over all threads, those that died included. Main thread only. Reading starts a new
- * interval of the peaks. Cost: about a microsecond per version and thread, less per replica.
+ * interval of the peaks. The two integrals run on to `nowMs`: what a thread has timed but not yet recorded is taken
+ * back by the next reading. Cost: about a microsecond per version and thread, less per replica.
  */
 export function readLoad(
   memory: FlowMemory,
