@@ -1,0 +1,156 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type ControllerServer, listenForPeers } from "../adapters/controller-server.ts";
+import { createLog } from "../adapters/log.ts";
+import { ENV } from "../contract/names.ts";
+import type { Hello } from "../contract/wire/messages.ts";
+import type { ReplicaReport } from "../domain/replica.ts";
+import type { RunSettings, RuntimeKind } from "../domain/version.ts";
+import { writeTinyClassifier } from "../serving/onnx/test-model.ts";
+
+const ENTRY = join(import.meta.dirname, "keeper.ts");
+const quiet = createLog({ level: "error", human: true });
+
+let dataDir: string;
+let controller: ControllerServer | null = null;
+let replica: ChildProcess | null = null;
+let hellos: Hello[] = [];
+let reports: ReplicaReport[] = [];
+
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), "penstock-keeper-"));
+  hellos = [];
+  reports = [];
+});
+
+afterEach(async () => {
+  if (replica?.exitCode === null) replica.kill("SIGKILL");
+  await controller?.close();
+  controller = null;
+});
+
+async function listen(): Promise<void> {
+  controller = await listenForPeers(join(dataDir, "c.sock"), {
+    observer: {
+      hello: (peer) => hellos.push(peer.hello),
+      message: (_peer, message) => {
+        if (message.kind === "replica") reports.push(message.report);
+      },
+      gone: () => {},
+    },
+    log: quiet,
+  });
+}
+
+function start(runtime: RuntimeKind, path: string, run: Partial<RunSettings> = {}): ChildProcess {
+  const settings = { cpuCount: 1, memoryBytes: null, env: {}, command: null, url: null, contextTokens: null };
+  const version = {
+    id: "tiny-0000000000",
+    endpoint: "tiny",
+    runtime,
+    artifact: { source: path, digest: "0", path, sizeBytes: 1 },
+    environmentHash: null,
+    run: { ...settings, maxInFlight: null, ...run },
+    createdAtMs: 0,
+  };
+  const controllerSocket = join(dataDir, "c.sock");
+  const launch = { id: "tiny-0000000000-0", epoch: 3, version, controllerSocket, dataDir, host: "127.0.0.1" };
+  replica = spawn(process.execPath, [ENTRY], {
+    env: { ...process.env, [ENV.replicaLaunch]: JSON.stringify(launch) },
+    stdio: ["pipe", "pipe", "pipe", "pipe"],
+  });
+  return replica;
+}
+
+const latest = (): ReplicaReport | undefined => reports.at(-1);
+const phases = (): string[] => reports.map((report) => report.phase).filter((phase, at, all) => phase !== all[at - 1]);
+const ended = (child: ChildProcess): Promise<number | string | null> =>
+  new Promise((resolve) => child.once("exit", (code, signal) => resolve(signal ?? code)));
+const becomesReady = () => expect.poll(() => latest()?.phase, { timeout: 30_000 }).toBe("ready");
+
+test("an onnx replica warms up, reports ready with its address, serves, drains on SIGTERM and ends with 0", async () => {
+  await listen();
+  const child = start("onnx", writeTinyClassifier());
+  const firstBeat = new Promise<string>((resolve) => {
+    (child.stdio[3] as Readable).once("data", (bytes: Buffer) => resolve(bytes.toString()));
+  });
+  await becomesReady();
+  expect(await firstBeat).toMatch(/^alive\n/);
+  expect(hellos[0]).toMatchObject({ role: "keeper", name: "tiny-0000000000-0", epoch: 3 });
+  const report = latest()!;
+  expect(report).toMatchObject({ epoch: 3, inFlight: 0, progressTotal: 0 });
+  expect(report.warmupServiceMs).toBeGreaterThan(0);
+  expect(report.startupMs).toBeGreaterThan(0);
+  expect(report.probedConcurrency).toBeGreaterThanOrEqual(1);
+  expect(report.resources.residentBytes).toBeGreaterThan(10_000_000);
+
+  const { host, port } = report.address!;
+  const answer = await fetch(`http://${host}:${port}/invocations`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: '{"inputs": [[1, 2]]}',
+  });
+  expect(await answer.json()).toEqual({ predictions: [1] });
+  // The client's request counts; warm-up and probe before it did not.
+  await expect.poll(() => latest()?.progressTotal, { timeout: 5_000 }).toBe(1);
+
+  const end = ended(child);
+  child.kill("SIGTERM");
+  expect(await end).toBe(0);
+  expect(phases().slice(-3)).toEqual(["warming", "ready", "draining"]);
+});
+
+test("a controller that comes back hears Hello and the last report again", async () => {
+  const child = start("onnx", writeTinyClassifier());
+  await listen();
+  await becomesReady();
+  await controller?.close();
+  hellos = [];
+  reports = [];
+  await listen();
+  await expect.poll(() => latest()?.phase, { timeout: 10_000 }).toBe("ready");
+  expect(hellos).toHaveLength(1);
+  expect(child.exitCode).toBeNull();
+});
+
+test("the replica ends when its parent's end of stdin closes, with the engine's own processes", async () => {
+  await listen();
+  const script = join(dataDir, "server.mjs");
+  writeFileSync(
+    script,
+    'import { createServer } from "node:http"; createServer((_, answer) => answer.end("ok")).listen(process.env.PORT, "127.0.0.1");',
+  );
+  const child = start("custom", dataDir, { command: [process.execPath, script] });
+  await becomesReady();
+  const { host, port } = latest()!.address!;
+  expect(await (await fetch(`http://${host}:${port}/`)).text()).toBe("ok");
+  const end = ended(child);
+  child.stdin?.end();
+  expect(await end).toBe("SIGKILL");
+  await expect
+    .poll(() =>
+      fetch(`http://${host}:${port}/`).then(
+        () => "up",
+        () => "down",
+      ),
+    )
+    .toBe("down");
+});
+
+test("a file that is no model ends the replica with 1 and a last line that says why and what to do", async () => {
+  const path = join(dataDir, "broken.onnx");
+  writeFileSync(path, "not a model");
+  const child = start("onnx", path);
+  let output = "";
+  child.stderr?.on("data", (bytes: Buffer) => {
+    output += bytes.toString();
+  });
+  expect(await ended(child)).toBe(1);
+  const last = JSON.parse(output.trim().split("\n").at(-1)!);
+  expect(last).toMatchObject({ msg: "PENSTOCK_ONNX_LOAD", why: expect.stringContaining("not a model") });
+  expect(last.todo).toMatch(/opset/);
+});
