@@ -1,0 +1,135 @@
+import OpenAI from "openai";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { asWallMs } from "../../core/time.ts";
+import type { Engine } from "../contract.ts";
+import { ReplicaCounters, readCounts } from "../replica-counters.ts";
+import { ReplicaServer } from "../replica-server.ts";
+import { ggufRuntime } from "./engine.ts";
+import { findTestModel, HOW_TO_GET_TEST_MODEL } from "./test-model.ts";
+
+const path = findTestModel();
+
+describe.skipIf(path === null)(`a language model (${path === null ? HOW_TO_GET_TEST_MODEL : "SmolLM2-135M"})`, () => {
+  let engine: Engine;
+  let server: ReplicaServer;
+  let counters: ReplicaCounters;
+  let client: OpenAI;
+
+  beforeAll(async () => {
+    counters = new ReplicaCounters(ggufRuntime.classes, () => performance.now());
+    const version = {
+      id: "chat-0000000000",
+      endpoint: "chat",
+      runtime: "gguf" as const,
+      artifact: { source: "test", digest: "0", path: path!, sizeBytes: 1 },
+      environmentHash: null,
+      run: { cpuCount: 1, memoryBytes: null, env: {}, command: null, url: null, contextTokens: 256, maxInFlight: null },
+      createdAtMs: asWallMs(0),
+    };
+    const launch = { id: "chat-0-0", epoch: 1, version, controllerSocket: "", dataDir: "", host: "127.0.0.1" };
+    engine = await ggufRuntime.start({ launch, counters });
+    server = new ReplicaServer({ engine, counters, maxInFlight: null, probeSecret: "s", onFault: () => {} });
+    const { host, port } = await server.listen("127.0.0.1");
+    client = new OpenAI({ baseURL: `http://${host}:${port}/v1`, apiKey: "none", maxRetries: 0 });
+  });
+
+  afterAll(async () => {
+    await server.drain();
+    await engine.close();
+  });
+
+  const question = { role: "user" as const, content: "What is the capital of France?" };
+  const counts = () => readCounts([new Float64Array(counters.shared)], ggufRuntime.classes);
+
+  test("answers whole, and streamed with the same text, usage and finish reason", async () => {
+    const request = { model: "chat", messages: [question], temperature: 0, max_tokens: 12 };
+    const whole = await client.chat.completions.create(request);
+    const text = whole.choices[0]!.message.content!;
+    expect(text).toContain("Paris");
+    expect(whole.choices[0]!.finish_reason).toBe("stop");
+    let streamed = "";
+    let finish: string | null = null;
+    let usage: unknown = null;
+    const stream = await client.chat.completions.create({
+      ...request,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    for await (const chunk of stream) {
+      streamed += chunk.choices[0]?.delta.content ?? "";
+      finish = chunk.choices[0]?.finish_reason ?? finish;
+      usage = chunk.usage ?? usage;
+    }
+    expect([streamed, finish]).toEqual([text, "stop"]);
+    const { prompt_tokens, completion_tokens } = whole.usage!;
+    expect(usage).toMatchObject({ prompt_tokens, completion_tokens });
+    // Each of the two answers counted its tokens and itself.
+    expect(counts().tokensTotal).toBe(2 * completion_tokens);
+  });
+
+  test("max_tokens ends with `length`, a stop text with `stop` and without the stop text", async () => {
+    const base = { model: "chat", prompt: "one two three four five six", temperature: 0 };
+    const cut = await client.completions.create({ ...base, max_tokens: 3 });
+    expect(cut.choices[0]!.finish_reason).toBe("length");
+    expect(cut.usage!.completion_tokens).toBe(3);
+    const free = (await client.completions.create({ ...base, max_tokens: 8 })).choices[0]!.text;
+    const stop = free.trim().split(" ").at(2)!;
+    const stopped = await client.completions.create({ ...base, max_tokens: 8, stop: [stop] });
+    expect(stopped.choices[0]).toMatchObject({ finish_reason: "stop", text: free.slice(0, free.indexOf(stop)) });
+  });
+
+  test("more requests than sequences are all answered, the same alone and together", async () => {
+    const ask = (): Promise<string> =>
+      client.completions
+        .create({ model: "chat", prompt: "The sky is", temperature: 0, max_tokens: 4 })
+        .then((answer) => answer.choices[0]!.text);
+    const alone = await ask();
+    const together = await Promise.all(Array.from({ length: 6 }, ask));
+    expect(together).toEqual(Array(6).fill(alone));
+  });
+
+  test("a client that goes away frees its sequence before its answer would have ended", async () => {
+    const stream = await client.chat.completions.create({
+      model: "chat",
+      messages: [{ role: "user", content: "Count from one to one thousand." }],
+      temperature: 0,
+      stream: true,
+    });
+    for await (const _chunk of stream) break;
+    await expect.poll(() => counters.inFlight(), { timeout: 10_000 }).toBe(0);
+    await expect
+      .poll(() => {
+        engine.refreshGauges();
+        return counts().sequencesActive;
+      })
+      .toBe(0);
+  });
+
+  test("a prompt that does not fit is a 400 with OpenAI's code", async () => {
+    const long = { ...question, content: "word ".repeat(400) };
+    await expect(client.chat.completions.create({ model: "chat", messages: [long] })).rejects.toMatchObject({
+      status: 400,
+      code: "context_length_exceeded",
+    });
+  });
+
+  test("an answer held to a JSON schema parses by it", async () => {
+    const schema = { type: "object", properties: { age: { enum: [1, 2] } }, required: ["age"] };
+    const answer = await client.chat.completions.create({
+      model: "chat",
+      messages: [{ role: "user", content: "An age as JSON" }],
+      temperature: 0,
+      max_tokens: 40,
+      response_format: { type: "json_schema", json_schema: { name: "age", schema } },
+    });
+    expect([1, 2]).toContain(JSON.parse(answer.choices[0]!.message.content!).age);
+  });
+
+  test("embeddings have length 1, and near texts are nearer", async () => {
+    const { data } = await client.embeddings.create({ model: "chat", input: ["a cat", "a cat", "stock market"] });
+    const [a, same, other] = data.map((row) => row.embedding);
+    const dot = (x: number[], y: number[]): number => x.reduce((sum, value, index) => sum + value * y[index]!, 0);
+    expect(dot(a!, a!)).toBeCloseTo(1, 3);
+    expect(dot(a!, same!)).toBeGreaterThan(dot(a!, other!));
+  });
+});
