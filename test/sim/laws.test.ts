@@ -73,10 +73,10 @@ describe("scaling down", () => {
     const needed = Math.min(...asked(rows, 4 * MINUTE_MS, 5 * MINUTE_MS));
     expect(Math.min(...asked(rows, 5 * MINUTE_MS, 5 * MINUTE_MS + 290_000))).toBe(needed);
     expect(rows.at(-1)?.asked).toBeLessThanOrEqual(3);
-    // At most 30 % within any 5 s: rows are a second apart.
+    // At most 30 % of the count at the start of a period of 5 s; any 10 s touch three periods at most.
     const counts = asked(rows, 0);
-    counts.slice(4).forEach((count, index) => {
-      expect(count).toBeGreaterThanOrEqual(counts[index]! - Math.max(1, 0.3 * counts[index]!) - 1);
+    counts.slice(10).forEach((count, index) => {
+      expect(count).toBeGreaterThanOrEqual(counts[index]! * 0.7 ** 3 - 3);
     });
   });
 

@@ -1,0 +1,166 @@
+import { exponential, seededUniform } from "../../runtime/core/prng.ts";
+import { constantRate } from "../../runtime/simulator/arrivals.ts";
+import { fixedStart } from "../../runtime/simulator/model-fleet.ts";
+import {
+  batching,
+  cpuBound,
+  ioWaiting,
+  memoryBound,
+  type ServiceModel,
+} from "../../runtime/simulator/service-model.ts";
+import { SharedReplica } from "../../runtime/simulator/shared-replica.ts";
+import { SimRegion } from "../../runtime/simulator/sim-region.ts";
+import { VirtualClock } from "../../runtime/simulator/virtual-clock.ts";
+import { MemoryDecisionLog, MemoryKeptStore, MemorySpecStore } from "../support/memory-stores.ts";
+import { preparedOf, specOf } from "../support/specs.ts";
+
+/**
+ * The learned target concurrency of modelled services against each one's knee, found by a sweep of fixed targets; beside
+ * a fixed target of 100 x 0.7 (Knative's default) and a Gradient2-style limiter. Prints a table, then a line of JSON.
+ * Figures: `worstErrorRatio`, the largest shortfall in throughput or excess in p99 against the best fixed target;
+ * `cyclesToConverge`, most cycles of 30 s until the target first was within 15 % of it.
+ */
+
+const SERVED: readonly { readonly service: ServiceModel; readonly rps: number }[] = [
+  { service: cpuBound(200, 1), rps: 40 },
+  { service: cpuBound(200, 4), rps: 160 },
+  { service: cpuBound(200, 16), rps: 500 },
+  { service: memoryBound(200, 8, 6), rps: 200 },
+  { service: batching(100, 10), rps: 400 },
+  { service: batching(400, 4), rps: 600 },
+  { service: ioWaiting(2_000, 20, 2), rps: 400 },
+];
+const MINUTES = 40;
+const CYCLE_MS = 30_000;
+
+interface Measured {
+  readonly perSecond: number;
+  readonly p99Ms: number;
+}
+
+/** One replica that always holds `inFlight` requests: throughput and p99 over 6,000 of them. */
+function measure(service: ServiceModel, inFlight: number): Measured {
+  const clock = new VirtualClock();
+  const replica = new SharedReplica(clock, service);
+  const uniform = seededUniform(17);
+  const latencies: number[] = [];
+  const start = () => {
+    const sentMs = clock.monoMs();
+    replica.start(exponential(uniform, 1), () => {
+      latencies.push(clock.monoMs() - sentMs);
+      if (latencies.length < 6_000) start();
+    });
+  };
+  for (let request = 0; request < inFlight; request++) start();
+  while (latencies.length < 6_000) clock.runUntil(clock.monoMs() + 100);
+  const sorted = latencies.toSorted((a, b) => a - b);
+  return {
+    perSecond: (latencies.length / clock.monoMs()) * 1_000,
+    p99Ms: sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN,
+  };
+}
+
+/** The fixed target with the best power, throughput over p99, of a sweep in steps of at most 10 %. */
+function bestFixed(service: ServiceModel): { readonly target: number; readonly measured: Measured } {
+  let best = { target: 1, measured: measure(service, 1) };
+  for (let target = 2; target <= 1_000; target = Math.max(target + 1, Math.round(target * 1.1))) {
+    const measured = measure(service, target);
+    if (measured.perSecond / measured.p99Ms > best.measured.perSecond / best.measured.p99Ms)
+      best = { target, measured };
+  }
+  return best;
+}
+
+/** How far a target is off the best: the larger of throughput lost and p99 gained, as a share. */
+function errorOf(measured: Measured, best: Measured): number {
+  return Math.max(1 - measured.perSecond / best.perSecond, measured.p99Ms / best.p99Ms - 1, 0);
+}
+
+/** Runs the region from its default target and returns the target at each cycle. */
+function learnedTargets(service: ServiceModel, rps: number): readonly number[] {
+  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: console.error, with: () => log };
+  const stores = {
+    specs: new MemorySpecStore(),
+    kept: new MemoryKeptStore(),
+    decisions: new MemoryDecisionLog(),
+    log,
+  };
+  const region = new SimRegion({
+    seed: 5,
+    service,
+    start: fixedStart(2_000),
+    machineCpuCount: 100_000,
+    sizes: "exponential",
+    stores,
+  });
+  const run = { ...specOf("model").run, cpuCount: service.cpuCount };
+  const queue = { maxRequests: 5_000, maxBytes: 2 ** 30, maxWaitMs: 60_000 };
+  const spec = specOf("model", { run, queue, concurrency: { min: 0, max: 100_000 } });
+  region.deploy(spec, preparedOf(spec));
+  region.clock.runUntil(CYCLE_MS);
+  const endMs = MINUTES * 60_000;
+  region.load("model", constantRate(rps), rps, endMs);
+  const targets: number[] = [];
+  for (let atMs = 2 * CYCLE_MS; atMs <= endMs; atMs += CYCLE_MS) {
+    region.clock.runUntil(atMs);
+    const [version] = region.control.board.keys("wanted");
+    const wanted = region.control.board.get("wanted", version ?? "");
+    targets.push(wanted.kind === "known" ? wanted.value.targetConcurrency : 1);
+  }
+  return targets;
+}
+
+/** Gradient2 (Netflix concurrency-limits, defaults) under a load that fills every limit: where its limit goes. */
+function gradient2Limit(service: ServiceModel): number {
+  let limit = 20;
+  let longMs = 0;
+  for (let sample = 0; sample < 5_000; sample++) {
+    const shortMs = limit / service.completionsPerMs(limit);
+    longMs = sample < 10 ? (longMs * sample + shortMs) / (sample + 1) : longMs + (shortMs - longMs) * (2 / 601);
+    if (longMs / shortMs > 2) longMs *= 0.95;
+    const gradient = Math.max(0.5, Math.min(1, (1.5 * longMs) / shortMs));
+    const next = limit * gradient + 4;
+    limit = Math.max(20, Math.min(200, limit * 0.8 + next * 0.2));
+  }
+  return Math.round(limit);
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(0)} %`;
+}
+
+function main(): void {
+  let worstErrorRatio = 0;
+  let worstErrorRatioFixed = 0;
+  let worstErrorRatioGradient2 = 0;
+  let cyclesToConverge = 0;
+  const rows = SERVED.map(({ service, rps }) => {
+    const best = bestFixed(service);
+    const errorAt = (target: number) => errorOf(measure(service, Math.max(1, Math.round(target))), best.measured);
+    const targets = learnedTargets(service, rps);
+    const last = targets.slice(-20).toSorted((a, b) => a - b);
+    const learned = last[10] ?? 1;
+    const first = targets.findIndex((target) => errorAt(target) <= 0.15);
+    const cycles = first < 0 ? targets.length : first + 1;
+    const gradient2 = gradient2Limit(service);
+    worstErrorRatio = Math.max(worstErrorRatio, errorAt(learned));
+    worstErrorRatioFixed = Math.max(worstErrorRatioFixed, errorAt(70));
+    worstErrorRatioGradient2 = Math.max(worstErrorRatioGradient2, errorAt(gradient2));
+    cyclesToConverge = Math.max(cyclesToConverge, cycles);
+    return {
+      service: service.name,
+      knee: best.target,
+      learned,
+      error: percent(errorAt(learned)),
+      cycles,
+      "fixed 70": percent(errorAt(70)),
+      "gradient2 at": gradient2,
+      "gradient2 error": percent(errorAt(gradient2)),
+    };
+  });
+  console.table(rows);
+  const figures = { worstErrorRatio, cyclesToConverge, worstErrorRatioFixed, worstErrorRatioGradient2 };
+  console.log(JSON.stringify({ bench: "learn-model", figures }));
+}
+
+main();
