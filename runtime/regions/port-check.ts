@@ -46,23 +46,20 @@ function explain(host: string, port: number, error: NodeJS.ErrnoException): User
 
 /** ` by process 123 (node server.js)`, or nothing where the system does not tell. */
 function listenerOf(port: number): string {
-  try {
-    const inodes = new Set(["tcp", "tcp6"].flatMap((table) => listeningInodes(table, port)));
-    for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
-      if (!socketsOf(pid).some((inode) => inodes.has(inode))) continue;
-      const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim();
-      return ` by process ${pid} (${command.slice(0, 120)})`;
-    }
-  } catch {
-    // Not Linux, or not allowed to look: the message then goes without the name.
-  }
-  return "";
+  const inodes = new Set(["tcp", "tcp6"].flatMap((table) => listeningInodes(table, port)));
+  const pids = quietly(() => readdirSync("/proc"), []).filter((name) => /^\d+$/.test(name));
+  const pid = pids.find((candidate) => socketsOf(candidate).some((inode) => inodes.has(inode)));
+  if (pid === undefined) return "";
+  const command = quietly(() => readFileSync(`/proc/${pid}/cmdline`, "utf8"), "")
+    .replaceAll("\0", " ")
+    .trim();
+  return ` by process ${pid} (${command.slice(0, 120)})`;
 }
 
 /** Inodes of the sockets that listen on a port, from /proc/net (proc_net(5): state 0A is LISTEN). */
 function listeningInodes(table: string, port: number): string[] {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
-  return readFileSync(`/proc/net/${table}`, "utf8")
+  return quietly(() => readFileSync(`/proc/net/${table}`, "utf8"), "")
     .split("\n")
     .map((line) => line.trim().split(/\s+/))
     .filter(([, local, , state]) => local?.endsWith(suffix) && state === "0A")
@@ -70,13 +67,18 @@ function listeningInodes(table: string, port: number): string[] {
 }
 
 function socketsOf(pid: string): string[] {
+  return quietly(() => readdirSync(`/proc/${pid}/fd`), []).flatMap((fd) => {
+    const target = quietly(() => readlinkSync(`/proc/${pid}/fd/${fd}`), "");
+    const inode = /^socket:\[(\d+)\]$/.exec(target)?.[1];
+    return inode ? [inode] : [];
+  });
+}
+
+/** Processes and files of /proc end while they are read, and some belong to others. */
+function quietly<T>(read: () => T, otherwise: T): T {
   try {
-    return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
-      const inode = /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1];
-      return inode ? [inode] : [];
-    });
+    return read();
   } catch {
-    // Ended meanwhile, or of another user.
-    return [];
+    return otherwise;
   }
 }

@@ -1,0 +1,28 @@
+import { join } from "node:path";
+import { systemClock } from "../../adapters/clock.ts";
+import { createLog } from "../../adapters/log.ts";
+import { systemRandom } from "../../adapters/random.ts";
+import { Agent } from "./agent.ts";
+import type { Command } from "./child.ts";
+
+// An agent whose processes are shell scripts: `agent.fixture.ts DATA_DIR SCRIPT`. The script gets `controller`, `router`
+// or a replica's id as $1. SIGTERM ends the agent in order.
+const [dataDir = "", script = ""] = process.argv.slice(2);
+const command = (name: string): Command => ({
+  program: "/bin/sh",
+  args: ["-c", script, "sh", name],
+  env: { PATH: process.env.PATH },
+});
+
+const agent = new Agent({
+  name: "here",
+  dataDir,
+  controllerSocket: join(dataDir, "c.sock"),
+  host: "127.0.0.1",
+  services: { controller: () => command("controller"), router: () => command("router") },
+  replica: (launch) => command(launch.id),
+  clock: systemClock,
+  random: systemRandom,
+  log: createLog({ level: "error", human: false }),
+});
+process.once("SIGTERM", () => void agent.stop().then(() => process.exit(0)));

@@ -1,0 +1,207 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type ControllerServer, listenForPeers, type Peer } from "../../adapters/controller-server.ts";
+import { createLog } from "../../adapters/log.ts";
+import type { ToController } from "../../contract/wire/messages.ts";
+import type { HostedReplica, ReplicaSet } from "../../domain/replica.ts";
+import { identifyProcess } from "./process-table.ts";
+
+/** Says what happens to it in a file, so that an order between processes can be read. */
+const DIARY = "$DIARY";
+const POLITE = `trap 'echo "end $1" >> ${DIARY}; exit 0' TERM; echo "start $1 $$" >> ${DIARY}; echo ready >&3; while :; do sleep 0.02; done`;
+
+let folder: string;
+let diary: string;
+let controller: FakeController;
+const started: ChildProcess[] = [];
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "penstock-agent-"));
+  diary = join(folder, "diary");
+  writeFileSync(diary, "");
+  controller = await FakeController.listen(join(folder, "c.sock"));
+});
+afterEach(async () => {
+  for (const child of started.splice(0)) {
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    }
+  }
+  await controller.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The controller's end of the wire, in the test. */
+class FakeController {
+  readonly messages: Exclude<ToController, { kind: "hello" }>[] = [];
+  agent: Peer | null = null;
+  #server: ControllerServer | null = null;
+
+  static async listen(path: string): Promise<FakeController> {
+    const fake = new FakeController();
+    fake.#server = await listenForPeers(path, {
+      log: createLog({ level: "error", human: false }),
+      observer: {
+        hello: (peer) => {
+          fake.agent = peer;
+        },
+        message: (_peer, message) => fake.messages.push(message),
+        gone: () => {
+          fake.agent = null;
+        },
+      },
+    });
+    return fake;
+  }
+
+  /** The newest word on a replica. */
+  hosted(id: string): HostedReplica | undefined {
+    const words = this.messages.flatMap((message) => (message.kind === "hosted" ? [message.replica] : []));
+    return words.findLast((replica) => replica.id === id);
+  }
+
+  async close(): Promise<void> {
+    await this.#server?.close();
+  }
+}
+
+function startAgent(script: string): ChildProcess {
+  const child = spawn(
+    process.execPath,
+    [join(import.meta.dirname, "agent.fixture.ts"), folder, script.replaceAll(DIARY, diary)],
+    { stdio: ["ignore", "inherit", "inherit"] },
+  );
+  started.push(child);
+  return child;
+}
+
+const setOf = (...ids: string[]): ReplicaSet =>
+  ({ version: { id: "iris-1" }, replicas: ids.map((id) => ({ id, draining: false })) }) as unknown as ReplicaSet;
+
+const entries = (): string[] => readFileSync(diary, "utf8").trim().split("\n").filter(Boolean);
+const pidOf = (name: string): number =>
+  Number(
+    entries()
+      .findLast((entry) => entry.startsWith(`start ${name} `))
+      ?.split(" ")[2] ?? 0,
+  );
+
+/** Resolves once the condition holds; the test's own time-out is the bound. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/** Whether a process runs: one that was killed and not yet reaped by its new parent does not. */
+function runs(pid: number): boolean {
+  if (identifyProcess(pid) === null) return false;
+  try {
+    return !readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.startsWith("Z");
+  } catch {
+    return false;
+  }
+}
+
+async function withTwoReplicas(script: string): Promise<ChildProcess> {
+  const agent = startAgent(script);
+  await until(() => controller.agent !== null);
+  controller.agent?.send({ kind: "replicaSet", set: setOf("iris-1-0", "iris-1-1") });
+  await until(() => ["controller", "router", "iris-1-0", "iris-1-1"].every((name) => pidOf(name) > 0));
+  return agent;
+}
+
+test("an agent killed with -9 takes all its children with it, and theirs that are tied to them", async () => {
+  const grandchild = `setpriv --pdeathsig KILL -- sleep 1000 & echo "start child-of-$1 $!" >> ${DIARY};`;
+  const agent = await withTwoReplicas(`${grandchild} ${POLITE}`);
+  const pids = entries().map((entry) => Number(entry.split(" ")[2]));
+  expect(pids).toHaveLength(8);
+  agent.kill("SIGKILL");
+  await until(() => pids.every((pid) => !runs(pid)));
+});
+
+test("the next agent ends what a killed one left behind, told by pid and start time", async () => {
+  // Neither is a child of the agent: nothing but the run file tells it of them.
+  const left = spawn("/bin/sleep", ["1000"], { detached: true, stdio: "ignore" });
+  left.unref();
+  const bystander = spawn("/bin/sleep", ["1000"], { detached: true, stdio: "ignore" });
+  bystander.unref();
+  const children = [
+    { id: "left", ...identifyProcess(left.pid ?? 0) },
+    { id: "reused", pid: bystander.pid, started: "another-boot/1" },
+  ];
+  writeFileSync(join(folder, "run.json"), JSON.stringify({ epoch: 41, children }));
+  startAgent(POLITE);
+  await once(left, "exit");
+  expect(left.signalCode).toBe("SIGKILL");
+  expect(runs(bystander.pid ?? 0)).toBe(true);
+  bystander.kill("SIGKILL");
+  await until(() => controller.agent !== null);
+  expect(controller.agent?.hello.epoch).toBeGreaterThan(41);
+});
+
+test("controller and router that are killed come back at once, a replica under the same id and a larger epoch", async () => {
+  await withTwoReplicas(POLITE);
+  await until(() => controller.hosted("iris-1-0")?.state === "running");
+  const before = { controller: pidOf("controller"), router: pidOf("router"), replica: controller.hosted("iris-1-0") };
+  for (const pid of [before.controller, before.router, before.replica?.pid ?? 0]) process.kill(pid, "SIGKILL");
+  await until(() => pidOf("controller") !== before.controller && pidOf("router") !== before.router);
+  await until(() => (controller.hosted("iris-1-0")?.epoch ?? 0) > (before.replica?.epoch ?? 0));
+  await until(() => controller.hosted("iris-1-0")?.state === "running");
+  expect(controller.hosted("iris-1-0")?.lastExit).toMatchObject({ signal: "SIGKILL" });
+});
+
+test("a replica left out of the set ends, and the others stay as they are", async () => {
+  await withTwoReplicas(POLITE);
+  const kept = pidOf("iris-1-1");
+  controller.agent?.send({ kind: "replicaSet", set: setOf("iris-1-1") });
+  await until(() => controller.messages.some((message) => message.kind === "gone" && message.replica === "iris-1-0"));
+  expect(entries().filter((entry) => entry.startsWith("end"))).toEqual(["end iris-1-0"]);
+  controller.agent?.send({ kind: "removeVersion", version: "iris-1" });
+  await until(() => entries().includes("end iris-1-1"));
+  expect(pidOf("iris-1-1")).toBe(kept);
+});
+
+test("an ordered end stops the router first, then the replicas, then the controller", async () => {
+  const agent = await withTwoReplicas(POLITE);
+  agent.kill("SIGTERM");
+  const [code] = await once(agent, "exit");
+  expect(code).toBe(0);
+  const ends = entries().filter((entry) => entry.startsWith("end"));
+  expect([ends[0], ends.slice(1, 3).sort(), ends[3]]).toEqual([
+    "end router",
+    ["end iris-1-0", "end iris-1-1"],
+    "end controller",
+  ]);
+});
+
+test("with no controller to ask, the replicas of the last life start from disk", async () => {
+  await controller.close();
+  writeFileSync(join(folder, "wanted-sets.json"), JSON.stringify([setOf("iris-1-7")]));
+  startAgent(POLITE);
+  await until(() => pidOf("iris-1-7") > 0);
+});
+
+test("a controller that comes back hears of every replica before it hears of the machine", async () => {
+  await withTwoReplicas(POLITE);
+  await controller.close();
+  controller = await FakeController.listen(join(folder, "c.sock"));
+  await until(() => controller.messages.some((message) => message.kind === "machine"));
+  const kinds = controller.messages.filter((message) => message.kind !== "logLines").map((message) => message.kind);
+  expect(kinds.slice(0, 3)).toEqual(["hosted", "hosted", "machine"]);
+});
+
+test("lines of a process are forwarded, and kept in its file", async () => {
+  await withTwoReplicas(`echo "hello from $1"; ${POLITE}`);
+  const forwarded = (source: string): string[] =>
+    controller.messages.flatMap((message) =>
+      message.kind === "logLines" && message.source === source ? message.lines : [],
+    );
+  await until(() => forwarded("iris-1-0").length > 0);
+  expect(forwarded("iris-1-0")).toEqual(["hello from iris-1-0"]);
+  const file = join(folder, "logs", "router.log");
+  await until(() => existsSync(file) && readFileSync(file, "utf8") === "hello from router\n");
+});
