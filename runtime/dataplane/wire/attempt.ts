@@ -1,4 +1,5 @@
 import type { SnapshotEndpoint } from "../../domain/snapshot.ts";
+import type { TraceContext } from "../../ports/tap.ts";
 import type { FaultKind, Lease, Moved, Outcome } from "../flow/lease.ts";
 import { AnswerRelay } from "./answer-relay.ts";
 import type { Deadlined } from "./deadlines.ts";
@@ -7,7 +8,7 @@ import type { Exchange } from "./exchange.ts";
 import type { ResponseHead } from "./http1/response-head.ts";
 import { nowMs } from "./mono.ts";
 import { type Loss, lossProblem } from "./problems.ts";
-import { type TraceContext, traceOf, traceparentOf } from "./trace.ts";
+import { traceOf, traceparentOf } from "./trace.ts";
 import type { UpstreamConnection, UpstreamFault, UpstreamUser } from "./upstream/connection.ts";
 import { chunkOf, LAST_CHUNK, upstreamHead } from "./upstream-head.ts";
 

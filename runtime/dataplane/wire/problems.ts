@@ -69,7 +69,7 @@ export function callProblem(endpoint: SnapshotEndpoint, call: EndpointCall, head
 }
 
 /** The 405 of a path that wants another method. */
-export function wrongMethod(call: EndpointCall, method: string): Problem {
+function wrongMethod(call: EndpointCall, method: string): Problem {
   const allow = call.method ?? "";
   return {
     status: 405,

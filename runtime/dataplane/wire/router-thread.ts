@@ -1,5 +1,6 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { seededUniform } from "../../core/prng.ts";
+import type { RequestSpan, Tap } from "../../ports/tap.ts";
 import { FlowThread } from "../flow/flow-thread.ts";
 import type { Lease, Seat } from "../flow/lease.ts";
 import { openFlowMemory } from "../flow/memory.ts";
@@ -14,7 +15,6 @@ import { nowMs } from "./mono.ts";
 import { ClientConnection, type ConnectionHost, type RequestHandler } from "./server/connection.ts";
 import type { ThreadContext } from "./thread-context.ts";
 import type { FromThread, ThreadStart } from "./thread-messages.ts";
-import type { RequestSpan, Tap } from "./trace.ts";
 import { UpstreamPool } from "./upstream/pool.ts";
 
 /** Larger bodies are streamed: below this a request costs less memory than the sockets it uses. */

@@ -7,6 +7,7 @@ import { compareGenerations, type Snapshot } from "../../domain/snapshot.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Random } from "../../ports/random.ts";
+import type { Tap } from "../../ports/tap.ts";
 import { readLoad, retireThread } from "../flow/load.ts";
 import { createFlowMemory, type FlowMemory } from "../flow/memory.ts";
 import { type SlotPlan, SlotPlanner } from "../flow/slots.ts";
@@ -14,7 +15,6 @@ import { nowMs } from "./mono.ts";
 import { applyDiff, EMPTY_SNAPSHOT } from "./region-snapshot.ts";
 import { readSnapshot, SnapshotKeeper } from "./snapshot-file.ts";
 import type { FromThread, ThreadStart, ToThread } from "./thread-messages.ts";
-import type { Tap } from "./trace.ts";
 
 /** How often loads are reported. */
 const REPORT_MS = 1_000;

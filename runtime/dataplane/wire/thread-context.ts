@@ -1,10 +1,10 @@
+import type { Tap } from "../../ports/tap.ts";
 import type { FlowThread } from "../flow/flow-thread.ts";
 import type { Lease, Seat } from "../flow/lease.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { Directory } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Http1Limits } from "./http1/limits.ts";
-import type { Tap } from "./trace.ts";
 import type { UpstreamPool } from "./upstream/pool.ts";
 
 /** What all exchanges of one router thread share. */

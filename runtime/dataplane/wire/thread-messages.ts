@@ -1,6 +1,6 @@
 import type { Address } from "../../domain/replica.ts";
+import type { RequestSpan } from "../../ports/tap.ts";
 import type { SlotPlan } from "../flow/slots.ts";
-import type { RequestSpan } from "./trace.ts";
 
 /** What a router thread is started with. */
 export interface ThreadStart {

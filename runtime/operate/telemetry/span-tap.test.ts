@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
-import type { RequestSpan } from "../../dataplane/wire/trace.ts";
+import type { RequestSpan } from "../../ports/tap.ts";
 import { createSpanTap } from "./span-tap.ts";
 
 const options = { serviceName: "penstock-router", wallOffsetMs: () => 1_700_000_000_000 };

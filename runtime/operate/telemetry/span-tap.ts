@@ -1,7 +1,7 @@
 import type { HrTime, SpanContext } from "@opentelemetry/api";
 import type { ReadableSpan } from "@opentelemetry/sdk-trace-node";
 import { UserError } from "../../core/errors.ts";
-import type { RequestSpan, Tap } from "../../dataplane/wire/trace.ts";
+import type { RequestSpan, Tap } from "../../ports/tap.ts";
 
 /** SpanKind.SERVER, SpanStatusCode.UNSET and ERROR, TraceFlags.SAMPLED: numbers of the OpenTelemetry API, not loaded for them. */
 const KIND_SERVER = 1;

@@ -78,7 +78,7 @@ export function notServable(endpoint: SnapshotEndpoint): Problem {
 }
 
 /** Whether a request may be sent or held for it. */
-export function isServable(endpoint: SnapshotEndpoint): boolean {
+function isServable(endpoint: SnapshotEndpoint): boolean {
   return endpoint.problem === null && endpoint.split.length > 0;
 }
 

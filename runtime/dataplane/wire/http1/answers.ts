@@ -9,7 +9,7 @@ export interface LocalAnswer {
 }
 
 /** `status` with its standard reason, for a status line. */
-export function statusTextOf(status: number): string {
+function statusTextOf(status: number): string {
   return `${status} ${STATUS_CODES[status] ?? "Unknown"}`;
 }
 
@@ -22,7 +22,7 @@ let dateLine = "";
 let dateLineSecond = -1;
 
 /** The Date header's line, made once a second. */
-export function dateHeader(): string {
+function dateHeader(): string {
   const nowMs = Date.now();
   const second = Math.floor(nowMs / 1_000);
   if (second !== dateLineSecond) {

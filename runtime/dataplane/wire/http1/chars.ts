@@ -1,7 +1,12 @@
+/** Carriage return. */
 export const CR = 13;
+/** Line feed. */
 export const LF = 10;
+/** Blank. */
 export const SP = 32;
+/** Horizontal tab. */
 export const HTAB = 9;
+/** `:`. */
 export const COLON = 58;
 
 function table(accepts: (byte: number) => boolean): Uint8Array {

@@ -1,4 +1,4 @@
-import { COLON, CR, HTAB, IS_TOKEN, IS_VALUE, LF, SP } from "./chars.ts";
+import { COLON, CR, HTAB, IS_TOKEN, IS_VALUE, LF, latin1, SP } from "./chars.ts";
 
 /** Why a message can't be read; each one ends the connection. */
 export type Malformed =
@@ -60,4 +60,42 @@ export function visitFields(
     if (malformed !== null) return malformed;
   }
   return null;
+}
+
+/** Text of the header lines that are handed on, gathered in as few pieces as the lines left out allow. */
+export class PassedHeaders {
+  readonly #bytes: Buffer;
+  #keptFrom: number;
+  #text = "";
+  #nominated: string[] | null = null;
+
+  constructor(bytes: Buffer, start: number) {
+    this.#bytes = bytes;
+    this.#keptFrom = start;
+  }
+
+  /** Leaves one line out. Lines must come in order. */
+  leaveOut(lineStart: number, lineEnd: number): void {
+    if (lineStart > this.#keptFrom) this.#text += latin1(this.#bytes, this.#keptFrom, lineStart);
+    this.#keptFrom = lineEnd;
+  }
+
+  /** Leaves out all lines of a (lower-case) name that a Connection header nominates. */
+  nominate(name: string): void {
+    this.#nominated ??= [];
+    this.#nominated.push(name);
+  }
+
+  /** The text, each line ending in CRLF. `end` is where the last line ends. */
+  finish(end: number): string {
+    if (this.#keptFrom < end) this.#text += latin1(this.#bytes, this.#keptFrom, end);
+    const nominated = this.#nominated;
+    if (nominated === null) return this.#text;
+    const isKept = (line: string) => line !== "" && !nominated.includes(line.slice(0, line.indexOf(":")).toLowerCase());
+    return this.#text
+      .split("\r\n")
+      .filter(isKept)
+      .map((line) => `${line}\r\n`)
+      .join("");
+  }
 }

@@ -1,6 +1,6 @@
 import type { BodyFraming } from "./body.ts";
 import { CR, equalsLower, hasBareLf, IS_HOST, IS_TARGET, IS_TOKEN, LF, latin1, parseDecimal, SP } from "./chars.ts";
-import { type Malformed, visitFields } from "./fields.ts";
+import { type FieldVisitor, type Malformed, PassedHeaders, visitFields } from "./fields.ts";
 import type { Http1Limits } from "./limits.ts";
 
 /** A request's head: what the router needs of it, and the headers it hands on. */
@@ -123,146 +123,127 @@ function readTarget(method: string, target: string): string | null {
   return rest.startsWith("/") ? rest : `/${rest}`;
 }
 
-/** Reads header lines into a head and keeps the text of those that are handed on. */
+/** Reads header lines into a head and gathers those that are handed on. */
 class RequestFields {
   readonly #bytes: Buffer;
   readonly #head: RequestHead;
-  #keptFrom: number;
+  readonly #passed: PassedHeaders;
   #hosts = 0;
+  #isBadHost = false;
   #lengths = 0;
   #contentLength = -1;
   #codings = 0;
   #codingIsChunked = false;
-  #nominated: string[] | null = null;
   #closes = false;
 
   constructor(bytes: Buffer, start: number, head: RequestHead) {
     this.#bytes = bytes;
-    this.#keptFrom = start;
     this.#head = head;
+    this.#passed = new PassedHeaders(bytes, start);
   }
 
-  readonly visit = (
-    nameStart: number,
-    nameEnd: number,
-    from: number,
-    to: number,
-    lineEnd: number,
-  ): Malformed | null => {
+  readonly visit: FieldVisitor = (nameStart, nameEnd, from, to, lineEnd) => {
+    const isOurs =
+      nameEnd - nameStart < 13
+        ? this.#readShort(nameStart, nameEnd, from, to)
+        : this.#readLong(nameStart, nameEnd, from, to);
+    if (isOurs) this.#passed.leaveOut(nameStart, lineEnd);
+    return this.#isBadHost ? "bad-host" : null;
+  };
+
+  /** Reads a header with a name of up to 12 bytes; true where the line is not handed on as it is. */
+  #readShort(nameStart: number, nameEnd: number, from: number, to: number): boolean {
     const bytes = this.#bytes;
     const head = this.#head;
     const is = (lower: string) => equalsLower(bytes, nameStart, nameEnd, lower);
     switch (nameEnd - nameStart) {
       case 2:
-        if (is("te")) this.#drop(nameStart, lineEnd);
-        break;
+        return is("te");
       case 4:
-        if (is("host")) {
-          this.#hosts++;
-          for (let at = from; at < to; at++) if (IS_HOST[bytes[at]!] !== 1) return "bad-host";
-          head.host = latin1(bytes, from, to);
-          this.#drop(nameStart, lineEnd);
-        }
-        break;
+        if (!is("host")) return false;
+        this.#hosts++;
+        for (let at = from; at < to; at++) if (IS_HOST[bytes[at]!] !== 1) this.#isBadHost = true;
+        head.host = latin1(bytes, from, to);
+        return true;
       case 6:
-        if (is("expect")) {
-          if (equalsLower(bytes, from, to, "100-continue")) head.expectContinue = true;
-          else head.expectUnknown = true;
-          this.#drop(nameStart, lineEnd);
-        }
-        break;
+        if (!is("expect")) return false;
+        if (equalsLower(bytes, from, to, "100-continue")) head.expectContinue = true;
+        else head.expectUnknown = true;
+        return true;
       case 7:
-        if (is("upgrade")) {
-          head.upgrade = latin1(bytes, from, to);
-          this.#drop(nameStart, lineEnd);
-        } else if (is("trailer")) this.#drop(nameStart, lineEnd);
-        break;
+        if (is("trailer")) return true;
+        if (!is("upgrade")) return false;
+        head.upgrade = latin1(bytes, from, to);
+        return true;
       case 9:
-        if (is("x-api-key")) {
-          head.apiKey = latin1(bytes, from, to);
-          this.#drop(nameStart, lineEnd);
-        }
-        break;
+        if (!is("x-api-key")) return false;
+        head.apiKey = latin1(bytes, from, to);
+        return true;
       case 10:
-        if (is("connection")) {
-          this.#readConnection(from, to);
-          this.#drop(nameStart, lineEnd);
-        } else if (is("keep-alive")) this.#drop(nameStart, lineEnd);
-        break;
+        if (is("keep-alive")) return true;
+        if (!is("connection")) return false;
+        this.#readConnection(from, to);
+        return true;
       case 11:
-        if (is("traceparent")) {
-          head.traceparent = latin1(bytes, from, to);
-          this.#drop(nameStart, lineEnd);
-        }
-        break;
+        if (!is("traceparent")) return false;
+        head.traceparent = latin1(bytes, from, to);
+        return true;
       case 12:
-        if (is("x-request-id")) {
-          head.requestId = latin1(bytes, from, to);
-          this.#drop(nameStart, lineEnd);
-        }
-        break;
+        if (!is("x-request-id")) return false;
+        head.requestId = latin1(bytes, from, to);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  /** The same for longer names. */
+  #readLong(nameStart: number, nameEnd: number, from: number, to: number): boolean {
+    const bytes = this.#bytes;
+    const head = this.#head;
+    const is = (lower: string) => equalsLower(bytes, nameStart, nameEnd, lower);
+    switch (nameEnd - nameStart) {
       case 13:
-        if (is("authorization")) {
-          head.authorization = latin1(bytes, from, to);
-          this.#drop(nameStart, lineEnd);
-        }
-        break;
+        if (!is("authorization")) return false;
+        head.authorization = latin1(bytes, from, to);
+        return true;
       case 14:
-        if (is("content-length")) {
-          this.#lengths++;
-          this.#contentLength = parseDecimal(bytes, from, to);
-          this.#drop(nameStart, lineEnd);
-        } else if (is("http2-settings")) this.#drop(nameStart, lineEnd);
-        break;
+        if (is("http2-settings")) return true;
+        if (!is("content-length")) return false;
+        this.#lengths++;
+        this.#contentLength = parseDecimal(bytes, from, to);
+        return true;
       case 15:
-        if (is("x-forwarded-for")) {
-          const before = head.forwardedFor;
-          head.forwardedFor = (before === null ? "" : `${before}, `) + latin1(bytes, from, to);
-          this.#drop(nameStart, lineEnd);
-        } else if (is("idempotency-key")) head.idempotencyKey = latin1(bytes, from, to);
-        break;
+        if (is("idempotency-key")) head.idempotencyKey = latin1(bytes, from, to);
+        if (!is("x-forwarded-for")) return false;
+        head.forwardedFor = (head.forwardedFor === null ? "" : `${head.forwardedFor}, `) + latin1(bytes, from, to);
+        return true;
       case 16:
-        if (is("proxy-connection")) this.#drop(nameStart, lineEnd);
-        break;
+        return is("proxy-connection") || is("x-forwarded-host");
       case 17:
-        if (is("transfer-encoding")) {
-          this.#codings++;
-          this.#codingIsChunked = equalsLower(bytes, from, to, "chunked");
-          this.#drop(nameStart, lineEnd);
-        } else if (is("x-forwarded-proto")) this.#drop(nameStart, lineEnd);
-        break;
+        if (is("x-forwarded-proto")) return true;
+        if (!is("transfer-encoding")) return false;
+        this.#codings++;
+        this.#codingIsChunked = equalsLower(bytes, from, to, "chunked");
+        return true;
       case 19:
         if (is("x-penstock-endpoint")) head.endpoint = latin1(bytes, from, to);
-        else if (is("proxy-authorization")) this.#drop(nameStart, lineEnd);
-        break;
+        return is("proxy-authorization");
       default:
+        return false;
     }
-    return null;
-  };
-
-  /** Leaves the line out of what is handed on. */
-  #drop(lineStart: number, lineEnd: number): void {
-    if (lineStart > this.#keptFrom) this.#head.passedHeaders += latin1(this.#bytes, this.#keptFrom, lineStart);
-    this.#keptFrom = lineEnd;
   }
 
   #readConnection(from: number, to: number): void {
     const bytes = this.#bytes;
-    if (equalsLower(bytes, from, to, "keep-alive")) {
-      this.#head.keepAlive = true;
-      return;
-    }
-    if (equalsLower(bytes, from, to, "close")) {
-      this.#closes = true;
-      return;
-    }
-    for (const option of latin1(bytes, from, to).toLowerCase().split(",")) {
-      const name = option.trim();
-      if (name === "close") this.#closes = true;
-      else if (name === "keep-alive") this.#head.keepAlive = true;
-      else if (name !== "" && !NEVER_NOMINATED.has(name)) {
-        this.#nominated ??= [];
-        this.#nominated.push(name);
+    if (equalsLower(bytes, from, to, "keep-alive")) this.#head.keepAlive = true;
+    else if (equalsLower(bytes, from, to, "close")) this.#closes = true;
+    else {
+      for (const option of latin1(bytes, from, to).toLowerCase().split(",")) {
+        const name = option.trim();
+        if (name === "close") this.#closes = true;
+        else if (name === "keep-alive") this.#head.keepAlive = true;
+        else if (name !== "" && !NEVER_NOMINATED.has(name)) this.#passed.nominate(name);
       }
     }
   }
@@ -270,9 +251,8 @@ class RequestFields {
   /** Checks what concerns all headers together. `end` is where the last line ended. */
   finish(end: number): Malformed | null {
     const head = this.#head;
-    if (this.#keptFrom < end) head.passedHeaders += latin1(this.#bytes, this.#keptFrom, end);
+    head.passedHeaders = this.#passed.finish(end);
     if (this.#closes) head.keepAlive = false;
-    if (this.#nominated !== null) head.passedHeaders = withoutHeaders(head.passedHeaders, this.#nominated);
     if (this.#hosts > 1) return "bad-host";
     if (this.#hosts === 0 && head.minorVersion === 1) return "missing-host";
     if (this.#lengths > 0 && this.#codings > 0) return "content-length-and-transfer-encoding";
@@ -284,14 +264,4 @@ class RequestFields {
     } else if (this.#contentLength > 0) head.framing = { kind: "length", bytes: this.#contentLength };
     return null;
   }
-}
-
-/** Header text without the lines of the given lower-case names. */
-export function withoutHeaders(text: string, names: readonly string[]): string {
-  const isDropped = (line: string) => names.includes(line.slice(0, line.indexOf(":")).toLowerCase());
-  return text
-    .split("\r\n")
-    .filter((line) => line !== "" && !isDropped(line))
-    .map((line) => `${line}\r\n`)
-    .join("");
 }

@@ -1,8 +1,8 @@
 import type { BodyFraming } from "./body.ts";
 import { CR, equalsLower, HTAB, IS_VALUE, LF, latin1, parseDecimal, SP } from "./chars.ts";
-import { type Malformed, visitFields } from "./fields.ts";
+import { type FieldVisitor, type Malformed, PassedHeaders, visitFields } from "./fields.ts";
 import type { Http1Limits } from "./limits.ts";
-import { type HeadResult, withoutHeaders } from "./request-head.ts";
+import type { HeadResult } from "./request-head.ts";
 
 /** An answer's head as a replica sent it. */
 export class ResponseHead {
@@ -76,97 +76,75 @@ function readHead(
 class ResponseFields {
   readonly #bytes: Buffer;
   readonly #head: ResponseHead;
-  #keptFrom: number;
+  readonly #passed: PassedHeaders;
   #lengths = 0;
   #codings = 0;
   #codingIsChunked = false;
   #closes = false;
-  #nominated: string[] | null = null;
 
   constructor(bytes: Buffer, start: number, head: ResponseHead) {
     this.#bytes = bytes;
-    this.#keptFrom = start;
     this.#head = head;
+    this.#passed = new PassedHeaders(bytes, start);
   }
 
-  readonly visit = (
-    nameStart: number,
-    nameEnd: number,
-    from: number,
-    to: number,
-    lineEnd: number,
-  ): Malformed | null => {
+  readonly visit: FieldVisitor = (nameStart, nameEnd, from, to, lineEnd) => {
+    if (this.#read(nameStart, nameEnd, from, to)) this.#passed.leaveOut(nameStart, lineEnd);
+    return null;
+  };
+
+  /** Reads a header; true where the line is not handed on as it is. */
+  #read(nameStart: number, nameEnd: number, from: number, to: number): boolean {
     const bytes = this.#bytes;
     const head = this.#head;
     const is = (lower: string) => equalsLower(bytes, nameStart, nameEnd, lower);
     switch (nameEnd - nameStart) {
       case 7:
-        if (is("upgrade") || is("trailer")) this.#drop(nameStart, lineEnd);
-        break;
+        return is("upgrade") || is("trailer");
       case 10:
-        if (is("connection")) {
-          this.#readConnection(latin1(bytes, from, to).toLowerCase());
-          this.#drop(nameStart, lineEnd);
-        } else if (is("keep-alive")) this.#drop(nameStart, lineEnd);
-        break;
+        if (is("keep-alive")) return true;
+        if (!is("connection")) return false;
+        this.#readConnection(latin1(bytes, from, to).toLowerCase());
+        return true;
       case 12:
         if (is("content-type")) head.isEventStream = isEventStream(bytes, from, to);
-        else if (is("x-request-id")) this.#drop(nameStart, lineEnd);
-        break;
+        return is("x-request-id");
       case 14:
-        if (is("content-length")) {
-          this.#lengths++;
-          head.contentLength = parseDecimal(bytes, from, to);
-          this.#drop(nameStart, lineEnd);
-        }
-        break;
+        if (!is("content-length")) return false;
+        this.#lengths++;
+        head.contentLength = parseDecimal(bytes, from, to);
+        return true;
       case 16:
-        if (is("proxy-connection")) this.#drop(nameStart, lineEnd);
-        break;
+        return is("proxy-connection");
       case 17:
-        if (is("transfer-encoding")) {
-          this.#codings++;
-          this.#codingIsChunked = equalsLower(bytes, from, to, "chunked");
-          this.#drop(nameStart, lineEnd);
-        }
-        break;
+        if (!is("transfer-encoding")) return false;
+        this.#codings++;
+        this.#codingIsChunked = equalsLower(bytes, from, to, "chunked");
+        return true;
       case 18:
         if (is("x-penstock-refused")) {
           head.isRefusal = true;
-          this.#drop(nameStart, lineEnd);
-        } else if (is("x-penstock-version")) this.#drop(nameStart, lineEnd);
-        break;
+          return true;
+        }
+        return is("x-penstock-version");
       default:
+        return false;
     }
-    return null;
-  };
-
-  #drop(lineStart: number, lineEnd: number): void {
-    if (lineStart > this.#keptFrom) this.#head.passedHeaders += latin1(this.#bytes, this.#keptFrom, lineStart);
-    this.#keptFrom = lineEnd;
   }
 
   #readConnection(value: string): void {
-    if (value === "keep-alive") {
-      this.#head.keepAlive = true;
-      return;
-    }
     for (const option of value.split(",")) {
       const name = option.trim();
       if (name === "close") this.#closes = true;
       else if (name === "keep-alive") this.#head.keepAlive = true;
-      else if (name !== "") {
-        this.#nominated ??= [];
-        this.#nominated.push(name);
-      }
+      else if (name !== "") this.#passed.nominate(name);
     }
   }
 
   finish(end: number, method: string): Malformed | null {
     const head = this.#head;
-    if (this.#keptFrom < end) head.passedHeaders += latin1(this.#bytes, this.#keptFrom, end);
+    head.passedHeaders = this.#passed.finish(end);
     if (this.#closes) head.keepAlive = false;
-    if (this.#nominated !== null) head.passedHeaders = withoutHeaders(head.passedHeaders, this.#nominated);
     if (this.#lengths > 0 && this.#codings > 0) return "content-length-and-transfer-encoding";
     if (this.#lengths > 1 || (this.#lengths === 1 && head.contentLength < 0)) return "bad-content-length";
     if (this.#codings > 1 || (this.#codings === 1 && !this.#codingIsChunked)) return "bad-transfer-encoding";
