@@ -105,7 +105,7 @@ function pickOverTotals(memory: FlowMemory, slots: Int32Array): (calls: number) 
     for (let call = 0; call < calls; call++) {
       let least = Number.POSITIVE_INFINITY;
       for (let index = 0; index < slots.length; index++) {
-        const load = Atomics.load(total, slots[index]!);
+        const load = total[slots[index]!]!;
         if (load >= least) continue;
         least = load;
         sink[0] = index;
@@ -123,7 +123,7 @@ function pickOverRows(memory: FlowMemory, slots: Int32Array): (calls: number) =>
       for (let index = 0; index < slots.length; index++) {
         const slot = slots[index]!;
         let load = 0;
-        for (let row = 0; row < charged.length; row++) load += Atomics.load(charged[row]!, slot);
+        for (let row = 0; row < charged.length; row++) load += charged[row]![slot]!;
         if (load >= least) continue;
         least = load;
         sink[0] = index;
@@ -140,14 +140,14 @@ async function measure(replicas: number, threads: number): Promise<Record<string
   const calls = Math.ceil(4_000_000 / (replicas + 20));
   const alone = {
     requestNs: leastNs(calls, (count) => traffic.run(count)),
-    totalsNs: leastNs(calls, pickOverTotals(memory, slots)),
-    rowsNs: leastNs(calls, pickOverRows(memory, slots)),
+    totalsNs: leastNs(calls * 10, pickOverTotals(memory, slots)),
+    rowsNs: leastNs(calls * 10, pickOverRows(memory, slots)),
   };
   const racers = await Promise.all(
     Array.from({ length: threads - 1 }, (_, index) => startRacer({ buffer: memory.buffer, plan, thread: index + 1 })),
   );
   const racingNs = racers.length === 0 ? alone.requestNs : leastNs(calls, (count) => traffic.run(count));
-  const readNs = leastNs(20, (count) => {
+  const readNs = leastNs(200, (count) => {
     for (let call = 0; call < count; call++) sink[0] = readLoad(memory, plan, 0).replicas.length;
   });
   await Promise.all(racers.map((racer) => racer.terminate()));

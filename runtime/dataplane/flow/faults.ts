@@ -141,7 +141,7 @@ export class Faults {
     let ejected = more;
     let inService = size - more;
     for (const slot of fleet.slots) {
-      const state = Atomics.load(this.#memory.state, slot);
+      const state = this.#memory.state[slot];
       if (state !== SEAT_STATE.inService) inService--;
       if (state === SEAT_STATE.ejected) ejected++;
     }

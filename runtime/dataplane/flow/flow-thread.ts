@@ -337,7 +337,7 @@ export class FlowThread<R extends Asked> {
   #raisePeak(slot: number): void {
     const { inFlight, peak } = this.#memory;
     let sum = 0;
-    for (const row of inFlight) sum += Atomics.load(row, slot);
+    for (const row of inFlight) sum += row[slot]!;
     for (let seen = peak[slot]!; sum > seen; seen = Atomics.load(peak, slot)) {
       if (Atomics.compareExchange(peak, slot, seen, sum) === seen) return;
     }

@@ -27,7 +27,7 @@ class SlowQueue {
     this.lines.set(item.key, [...(this.lines.get(item.key) ?? []), item]);
   }
   peek(): Item | null {
-    this.turns = this.turns.filter((key, index) => index > this.#firstUsed() || this.lines.get(key)!.length > 0);
+    while (this.turns.length > 0 && this.lines.get(this.turns[0]!)!.length === 0) this.turns.shift();
     return this.lines.get(this.turns[0] ?? "")?.[0] ?? null;
   }
   serve(item: Item): void {
@@ -43,9 +43,6 @@ class SlowQueue {
   }
   all(): Item[] {
     return [...this.lines.values()].flat();
-  }
-  #firstUsed(): number {
-    return this.turns.findIndex((key) => this.lines.get(key)!.length > 0);
   }
 }
 
@@ -99,7 +96,7 @@ test("serves, drops and orders deadlines exactly as plain arrays do, whatever th
         expect(fast.size).toBe(deadlines.length);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: 1_000 },
   );
 });
 

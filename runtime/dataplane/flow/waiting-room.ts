@@ -70,9 +70,13 @@ export class WaitingRoom<R extends Asked> {
     if (!version.waits) this.versions.splice(this.versions.indexOf(version), 1);
   }
 
-  /** Whether any thread has a request in line for the version: a new request then stands behind it. */
+  /**
+   * Whether any thread has a request in line for the version: a new request then stands behind it. Who stands in line
+   * looks for room after an atomic step, and who frees room looks at the line after one, so one of them sees the other;
+   * where a processor lets even that slip, the next look is LOOK_AGAIN_MS away.
+   */
   anyInLine(version: VersionTable<R>): boolean {
-    return Atomics.load(this.#memory.waiting, version.slot) > 0;
+    return this.#memory.waiting[version.slot]! > 0;
   }
 
   /** The thread that free room of the version belongs to, or -1 when none waits. */
@@ -81,11 +85,11 @@ export class WaitingRoom<R extends Asked> {
     if (threads === 1) return version.line.size > 0 ? 0 : -1;
     let entitled = -1;
     let least = Number.POSITIVE_INFINITY;
-    const start = Atomics.load(turn, version.slot);
+    const start = turn[version.slot]!;
     for (let step = 0; step < threads; step++) {
       const thread = (start + step) % threads;
-      if (Atomics.load(inLine[thread]!, version.slot) === 0) continue;
-      const load = Atomics.load(inFlight[thread]!, version.slot);
+      if (inLine[thread]![version.slot] === 0) continue;
+      const load = inFlight[thread]![version.slot]!;
       if (load < least) {
         least = load;
         entitled = thread;
