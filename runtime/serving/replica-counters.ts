@@ -8,7 +8,7 @@ import { assert } from "../core/assert.ts";
  */
 
 /** Slots of the header, by index. */
-export const HEADER = {
+const HEADER = {
   /** LAYOUT_VERSION, written last by who made the counters. */
   layout: 0,
   /** Answers refused at the replica's own cap. */
@@ -24,7 +24,7 @@ export const HEADER = {
 } as const;
 
 /** Slots of a request class's row, by index. */
-export const CLASS = {
+const CLASS = {
   startedTotal: 0,
   /** Ended in any way, failures and clients gone included: started - finished is in flight. */
   finishedTotal: 1,
@@ -37,9 +37,9 @@ export const CLASS = {
 } as const;
 
 /** Version of the layout, for writers in another language. */
-export const LAYOUT_VERSION = 1;
+const LAYOUT_VERSION = 1;
 /** Most request classes an engine may have (text, structured output, image, embeddings leave room to grow). */
-export const MAX_REQUEST_CLASSES = 8;
+const MAX_REQUEST_CLASSES = 8;
 const HEADER_SLOTS = 16;
 const CLASS_SLOTS = 8;
 const SLOTS = HEADER_SLOTS + CLASS_SLOTS * MAX_REQUEST_CLASSES;

@@ -34,7 +34,7 @@ export class ReplicaServer {
     this.#options = options;
     const unbounded = Number.POSITIVE_INFINITY;
     this.#cap = Math.min(options.maxInFlight ?? unbounded, options.engine.maxInFlight ?? unbounded);
-    this.#server = createServer({ keepAliveTimeout: 0, requestTimeout: 0, noDelay: true, insecureHTTPParser: false });
+    this.#server = createServer({ keepAliveTimeout: 0, requestTimeout: 0, noDelay: true });
     this.#server.on("request", (request: IncomingMessage, response: ServerResponse) => this.#take(request, response));
     this.#server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
       this.#take(request, response);

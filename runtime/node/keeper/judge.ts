@@ -11,9 +11,9 @@ const BUSY_CANARY_MS = 5_000;
 /** A class is looked after this long after its last request; the first class always is. */
 const CLASS_MEMORY_MS = 600_000;
 /** Shortest deadline: with the canary's wait it finds a hang in under 30 s, and a long garbage collection is no hang. */
-export const MIN_DEADLINE_MS = 10_000;
+const MIN_DEADLINE_MS = 10_000;
 /** Shortest deadline of engines that count nothing: a server that waits on I/O, one request at a time, looks just as still. */
-export const MIN_UNCOUNTED_DEADLINE_MS = 60_000;
+const MIN_UNCOUNTED_DEADLINE_MS = 60_000;
 /** Longest deadline: recovery stays under its own 5 minutes for all but the slowest models. */
 const MAX_DEADLINE_MS = 600_000;
 /** Deadline in multiples of the longest silence that ended well. */

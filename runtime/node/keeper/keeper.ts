@@ -8,6 +8,7 @@ import type { ClassCounts, Counts } from "../../serving/replica-counters.ts";
 import { Canaries } from "./canaries.ts";
 import { decideLiveness, type JudgeMemory } from "./judge.ts";
 import { beat } from "./parent.ts";
+import { isFirstOfVersion } from "./plan.ts";
 import { ProbeClient } from "./probe-client.ts";
 import { ResourceSampler } from "./resources.ts";
 import { probeConcurrency, type ServiceTimes, warmUp } from "./warm-up.ts";
@@ -72,8 +73,10 @@ export class Keeper {
     const client = new ProbeClient(engine.address, probeSecret);
     this.#serviceTimes = await warmUp(client, engine.probes.warmUps);
     const [main] = engine.probes.warmUps;
-    if (main !== undefined && this.#phase === "warming") {
-      this.#probedConcurrency = await probeConcurrency(client, main, launch.version.run.maxInFlight);
+    const serviceMs = main === undefined ? undefined : this.#serviceTimes[main.requestClass];
+    const first = isFirstOfVersion(launch.id, launch.version.id);
+    if (first && main !== undefined && serviceMs !== undefined && this.#phase === "warming") {
+      this.#probedConcurrency = await probeConcurrency(client, main, serviceMs, launch.version.run.maxInFlight);
     }
     if (this.#phase !== "warming") return;
     this.#canaries = new Canaries(client, engine.probes.canaries);

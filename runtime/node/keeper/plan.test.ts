@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { computeKnee, computeServiceMs, isWarm, nextProbeConcurrency, type ProbeStep } from "./plan.ts";
+import {
+  computeKnee,
+  computeServiceMs,
+  isFirstOfVersion,
+  isWarm,
+  nextProbeConcurrency,
+  type ProbeStep,
+} from "./plan.ts";
 
 describe("warm-up", () => {
   test("goes on while it gets faster and ends when the last two runs gain less than a tenth", () => {
@@ -44,6 +51,15 @@ describe("onboarding probe", () => {
     expect(probe(2, 64).map((step) => step.concurrency)).toEqual([1, 2, 4, 8]);
     expect(probe(100, 6).map((step) => step.concurrency)).toEqual([1, 2, 4, 6]);
     expect(probe(100, 1).map((step) => step.concurrency)).toEqual([1]);
+  });
+
+  test("only the first replica of a version probes", () => {
+    const version = "iris-0123456789";
+    expect([`${version}-0`, `${version}-1`, `${version}-10`].map((id) => isFirstOfVersion(id, version))).toEqual([
+      true,
+      false,
+      false,
+    ]);
   });
 
   test("one step alone shows no knee", () => {

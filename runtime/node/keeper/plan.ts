@@ -1,3 +1,5 @@
+import { type ReplicaId, replicaIdOf, type VersionId } from "../../domain/names.ts";
+
 /** Pure rules of getting ready: when a replica is warm, and where its knee is. */
 
 /** Fewest warm-up runs: one to build what is built lazily, two to see that it is done. */
@@ -19,6 +21,14 @@ export function isWarm(durationsMs: readonly number[]): boolean {
 export function computeServiceMs(durationsMs: readonly number[]): number {
   const last = durationsMs.slice(-3).toSorted((a, b) => a - b);
   return last[Math.floor(last.length / 2)]!;
+}
+
+/**
+ * Whether a replica is the first of its version, whose knee becomes the version's first target: only this one probes,
+ * since a replica that starts later is waited for by traffic, and the target has been learned by then.
+ */
+export function isFirstOfVersion(id: ReplicaId, version: VersionId): boolean {
+  return id === replicaIdOf(version, 0);
 }
 
 /** One step of the onboarding probe: `concurrency` senders in a closed loop. */

@@ -43,11 +43,13 @@ export async function warmUp(client: ProbeClient, warmUps: readonly ProbeRequest
 
 /**
  * Finds the knee with short closed-loop steps of 1, 2, 4, ... senders, within PROBE_BUDGET_MS.
- * Null where the model is too slow to be measured in that time, or refuses the input.
+ * `serviceMs` is the unloaded service time. Null where the model is too slow to be measured in that time, or refuses the
+ * input.
  */
 export async function probeConcurrency(
   client: ProbeClient,
   probe: ProbeRequest,
+  serviceMs: number,
   limit: number | null,
 ): Promise<number | null> {
   const endMs = performance.now() + PROBE_BUDGET_MS;
@@ -55,7 +57,9 @@ export async function probeConcurrency(
   const steps: ProbeStep[] = [];
   for (;;) {
     const concurrency = nextProbeConcurrency(steps, most);
-    if (concurrency === null || performance.now() + PROBE_STEP_MS > endMs) return computeKnee(steps);
+    // At worst the model works one request after the other, so that a step takes as many service times as senders.
+    const stepMs = Math.max(PROBE_STEP_MS, serviceMs * (concurrency ?? 0));
+    if (concurrency === null || performance.now() + stepMs > endMs) return computeKnee(steps);
     const step = await runStep(client, probe, concurrency);
     if (step === null) return computeKnee(steps);
     steps.push(step);

@@ -6,7 +6,7 @@ const FILE = "SmolLM2-135M-Instruct.Q4_1.gguf";
 
 /** The small language model of the tests in the model cache, or null where it has not been fetched. */
 export function findTestModel(): string | null {
-  const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "penstock", "models");
+  const cache = join(homedir(), ".cache", "penstock", "models");
   if (!existsSync(cache)) return null;
   const paths = readdirSync(cache).map((digest) => join(cache, digest, FILE));
   return paths.find((path) => existsSync(path)) ?? null;

@@ -4,7 +4,7 @@ import type { TensorData, TensorValues } from "./tensor.ts";
 import { zeroValues } from "./tensor.ts";
 
 /** Most rows put into one run: past it CPU models gain nothing, and the last of a batch waits for all of it. */
-export const MAX_BATCH_ROWS = 256;
+const MAX_BATCH_ROWS = 256;
 
 interface Waiting {
   readonly feeds: readonly TensorData[];

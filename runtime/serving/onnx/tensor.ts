@@ -69,7 +69,7 @@ export function describeSpec(spec: Pick<TensorSpec, "type" | "shape">): string {
 }
 
 /** Errors: InputError unless `dims` fit the spec. */
-export function checkShape(spec: TensorSpec, dims: readonly number[]): void {
+function checkShape(spec: TensorSpec, dims: readonly number[]): void {
   const fits =
     dims.length === spec.shape.length &&
     spec.shape.every((wanted, axis) => typeof wanted === "string" || wanted === dims[axis]);
