@@ -18,6 +18,7 @@ import type { Log } from "../ports/log.ts";
 import { mergeKeys, planFileEndpoints } from "./file-endpoints.ts";
 import { keysOf, makeOperations } from "./operations.ts";
 import { readRegionFile } from "./region-settings.ts";
+import { replayRecord } from "./replay.ts";
 
 /** Room in the kept store for what this file remembers: the hashes of the keys that the region file added last time. */
 const FILE_KEYS = { controller: "region-file", key: "key-hashes" } as const;
@@ -76,7 +77,7 @@ export async function runController(launch: ControllerLaunch, deps: ControllerDe
       decisions: stores.decisions,
       logs,
       applyKeys,
-      replay: () => null,
+      replay: replayRecord,
     }),
   );
   // A controller that was killed leaves its socket's file; the lock of the data folder says that no other one lives.

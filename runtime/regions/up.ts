@@ -11,6 +11,8 @@ const EXAMPLE_REGION = join(import.meta.dirname, "..", "..", "examples", "region
 /** A controller and a router need a second or two; on a machine busy with something else, many times that. */
 const START_LIMIT_MS = 60_000;
 const POLL_MS = 250;
+/** A terminal sends Ctrl-C to every process of its group, and a launcher passes it on: two this close are one wish. */
+const SAME_WISH_MS = 500;
 
 /** Options of `penstock up`. */
 export interface UpOptions extends Omit<LocalRegionOptions, "configFile" | "log"> {
@@ -65,12 +67,15 @@ export async function runUp(options: UpOptions, screen: Screen): Promise<number>
 function endOnSignals(region: LocalRegion, ending: AbortController, screen: Screen): Promise<number> {
   const INTERRUPTED = 130;
   return new Promise((resolve) => {
+    let askedAtMs = 0;
     const end = (): void => {
       if (ending.signal.aborted) {
+        if (performance.now() - askedAtMs < SAME_WISH_MS) return;
         region.kill();
         resolve(INTERRUPTED);
         return;
       }
+      askedAtMs = performance.now();
       ending.abort();
       screen.draw("");
       screen.print("Ending: requests in flight are finished first. Ctrl-C again ends it at once.");
