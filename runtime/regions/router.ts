@@ -6,7 +6,9 @@ import { systemRandom } from "../adapters/random.ts";
 import { ENV } from "../contract/names.ts";
 import type { RouterLaunch } from "../contract/wire/launch.ts";
 import { UserError } from "../core/errors.ts";
+import { nowMs } from "../dataplane/wire/mono.ts";
 import { startRouter } from "../dataplane/wire/router.ts";
+import { createSpanTap } from "../operate/telemetry/span-tap.ts";
 
 // Composition root of a router process. Exit codes: 0 asked to stop, 98 the port is in use (as EADDRINUSE), 1 anything else.
 const EXIT_PORT_IN_USE = 98;
@@ -21,18 +23,25 @@ const log = createLog({ level: "info", human: false }).with({ process: "router",
 
 endWithParent();
 try {
+  const tap = await createSpanTap(process.env, {
+    serviceName: "penstock-router",
+    wallOffsetMs: () => systemClock.wallMs() - nowMs(),
+  });
   const router = await startRouter({
     launch,
     clock: systemClock,
     random: systemRandom,
     log,
-    tap: null,
+    tap,
     dial: (handlers) =>
       dialController({ socket: launch.controllerSocket, clock: systemClock, random: systemRandom, log, ...handlers }),
   });
   log.info("ROUTER_LISTENING", { host: launch.host, port: router.port, threads: launch.threads });
   process.once("SIGTERM", () => {
-    void router.stop().then(() => process.exit(0));
+    void router
+      .stop()
+      .then(() => tap?.close())
+      .finally(() => process.exit(0));
   });
 } catch (error) {
   if (!(error instanceof UserError)) throw error;
