@@ -52,8 +52,8 @@ export interface RegionControl {
   stop(): void;
 }
 
-/** The laws that a region is run by. The simulator puts others in their place to compare. */
 const LAWS = { rollout, autoscaler, capacity, fleet };
+/** The laws that a region is run by; the simulator puts others in their place to compare. */
 export type Laws = typeof LAWS;
 
 /** Wires a region's control: Board, driver, controllers and hands. Nothing runs before `start`. */

@@ -49,7 +49,8 @@ export class Driver {
   readonly #keptWriter: KeptWriter;
   #unsubscribe: (() => void) | null = null;
   #timer: { readonly atMs: number; cancel(): void } | null = null;
-  #running = false;
+  /** While a batch runs, and after the end: no timer is set. */
+  #holdsTimer = false;
 
   constructor(ports: DriverPorts) {
     this.#ports = ports;
@@ -96,7 +97,7 @@ export class Driver {
     this.#unsubscribe?.();
     this.#timer?.cancel();
     this.#timer = null;
-    this.#running = true;
+    this.#holdsTimer = true;
     this.#keptWriter.close();
   }
 
@@ -149,7 +150,7 @@ export class Driver {
   }
 
   #arm(): void {
-    if (this.#running) return;
+    if (this.#holdsTimer) return;
     const next = this.#due.nextDueMs();
     if (next === null || (this.#timer !== null && this.#timer.atMs <= next)) return;
     this.#timer?.cancel();
@@ -160,13 +161,13 @@ export class Driver {
 
   #run(): void {
     this.#timer = null;
-    this.#running = true;
+    this.#holdsTimer = true;
     for (let made = 0; made < BATCH; made++) {
       const entry = this.#due.takeDue(this.#ports.clock.monoMs());
       if (entry === null) break;
       this.#decide(entry);
     }
-    this.#running = false;
+    this.#holdsTimer = false;
     this.#arm();
   }
 

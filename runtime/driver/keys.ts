@@ -23,7 +23,7 @@ const KEYED_BY: Readonly<Record<FactName, "endpoint" | "version" | "replica" | "
 /** Keys that a change touches; `all` where it may touch any. */
 type Touched = readonly string[] | "all";
 
-/** The keys of a scope that a change of (fact, key) touches. An endpoint's change touches its versions: those are given as a prefix. */
+/** The keys of a scope that a change of (fact, key) touches; an endpoint's change touches all versions of its rollout. */
 export function touchedBy(board: BoardView, scope: Scope, fact: FactName, key: string): Touched {
   if (scope === "region") return [REGION_KEY];
   switch (KEYED_BY[fact]) {
