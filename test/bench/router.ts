@@ -31,6 +31,9 @@ interface Run {
   readonly errors: number;
 }
 
+/** As the agent starts its processes: compiled code is kept, so that the second router below is one in daily use. */
+const KEEP_COMPILED = join(import.meta.dirname, "../../runtime/regions/keep-compiled.ts");
+
 const folder = mkdtempSync(join(tmpdir(), "penstock-bench-"));
 const children: ChildProcess[] = [];
 
@@ -58,7 +61,13 @@ function freePort(): Promise<number> {
 async function startRouter(replicas: readonly number[], threads: number): Promise<Proxy> {
   const child = start(
     process.execPath,
-    [join(import.meta.dirname, "router-process.ts"), String(threads), ...replicas.map(String)],
+    [
+      "--import",
+      KEEP_COMPILED,
+      join(import.meta.dirname, "router-process.ts"),
+      String(threads),
+      ...replicas.map(String),
+    ],
     {
       BENCH_SNAPSHOT: join(folder, `snapshot-${threads}.json`),
       NODE_COMPILE_CACHE: join(folder, "compiled"),

@@ -67,7 +67,7 @@ export class AnswerRelay {
     }
     if (isChunked) this.#out += `${size.toString(16)}\r\n`;
     this.#write();
-    this.#write(bytes.subarray(start, end));
+    this.#write(Buffer.from(bytes.subarray(start, end)));
     if (isChunked) this.#out = "\r\n";
   }
 

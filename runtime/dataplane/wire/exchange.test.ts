@@ -269,6 +269,20 @@ test("any other answer that breaks is cut, not ended", async () => {
   expect(text.endsWith("5\r\nhello\r\n")).toBe(true);
 });
 
+test("an answer that ends with its connection is handed on in chunks, with an end of its own", async () => {
+  const port = await rawReplica((socket) =>
+    socket.once("data", () => {
+      socket.write("HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nuntil ");
+      setTimeout(() => socket.end("close"), 5);
+    }),
+  );
+  const router = await startTestRouter(snapshotOf([endpointOf()], [versionOf([port])]));
+  const text = await rawClient(router.port, invocation("x", "Connection: close\r\n")).closed;
+  expect(text).toContain("transfer-encoding: chunked\r\n");
+  expect(text.endsWith("6\r\nuntil \r\n5\r\nclose\r\n0\r\n\r\n")).toBe(true);
+  expect(router.load()).toMatchObject({ inFlight: 0, completed: 1 });
+});
+
 test("a malformed answer is a 502 and no bytes of it reach the client", async () => {
   const port = await rawReplica((socket) =>
     socket.on("data", () => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc")),

@@ -30,6 +30,12 @@ export interface UpstreamOwner {
   onGone(connection: UpstreamConnection): void;
 }
 
+/**
+ * What is read from replicas lands here, for all connections of the thread: each read is used up before the next one, so
+ * no buffer is made per read.
+ */
+const READ_BUFFER = Buffer.allocUnsafeSlow(65_536);
+
 /** One keep-alive connection to a replica; carries one request at a time. */
 export class UpstreamConnection {
   readonly #socket: Socket;
@@ -53,10 +59,12 @@ export class UpstreamConnection {
   constructor(target: UpstreamTarget, limits: Http1Limits, owner: UpstreamOwner) {
     this.#limits = limits;
     this.#owner = owner;
-    this.#socket = connect(target);
-    this.#socket.setNoDelay(true);
+    const callback = (size: number): boolean => {
+      this.#onData(READ_BUFFER.subarray(0, size));
+      return true;
+    };
+    this.#socket = connect({ ...target, noDelay: true, onread: { buffer: READ_BUFFER, callback } });
     this.#socket.on("connect", () => this.#onConnect());
-    this.#socket.on("data", (chunk: Buffer) => this.#onData(chunk));
     this.#socket.on("drain", () => this.#user?.onUpstreamDrain());
     this.#socket.on("end", () => this.#onEnd());
     this.#socket.on("error", () => this.#fail(this.#connected ? "reset" : "refused"));
@@ -116,6 +124,7 @@ export class UpstreamConnection {
     this.#user?.onConnected();
   }
 
+  /** `chunk` is overwritten by the next read of any connection. */
   #onData(chunk: Buffer): void {
     const user = this.#user;
     if (user === null) {
@@ -135,7 +144,7 @@ export class UpstreamConnection {
     while (this.#head === null) {
       const result = parseResponseHead(bytes, at, bytes.length, this.#limits, this.#method);
       if (result === null) {
-        this.#waiting = at === 0 ? bytes : bytes.subarray(at);
+        this.#waiting = Buffer.from(bytes.subarray(at));
         return;
       }
       if (result.kind === "malformed" || result.head.status === 101) {
