@@ -1,0 +1,35 @@
+// Trains the models of train.py in an environment of their own, makes the environment of each model, and prints the folder.
+// Both are kept in the cache and reused. Usage: node examples/mlflow/train.ts
+import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { systemClock } from "../../runtime/adapters/clock.ts";
+import { makeEnvironment } from "../../runtime/packaging/environment.ts";
+import { environmentDir } from "../../runtime/packaging/layout.ts";
+import { runProgram } from "../../runtime/packaging/run-program.ts";
+import { cacheDir, modelsDir } from "./models-dir.ts";
+
+const signal = new AbortController().signal;
+const context = {
+  cacheDir,
+  clock: systemClock,
+  signal,
+  onProgress: (doing: string) => console.error(doing),
+};
+
+async function train(): Promise<void> {
+  const building = `${modelsDir}.building`;
+  rmSync(building, { recursive: true, force: true });
+  mkdirSync(building, { recursive: true });
+  const environment = await makeEnvironment(import.meta.dirname, building, context);
+  console.error("training");
+  const python = join(environmentDir(building, environment.hash), "bin", "python");
+  const ended = await runProgram(python, [join(import.meta.dirname, "train.py"), building], signal);
+  if (ended.code !== 0) throw new Error(ended.stderr);
+  renameSync(building, modelsDir);
+}
+
+if (!existsSync(modelsDir)) await train();
+for (const name of ["sklearn", "xgboost", "waits"]) {
+  await makeEnvironment(join(modelsDir, name), modelsDir, context);
+}
+console.log(modelsDir);
