@@ -26,7 +26,8 @@ export type ToKeeperThread =
 
 /**
  * Runs an in-process engine as a replica: engine and HTTP server on this thread, the keeper on a thread of its own, so
- * that an engine that blocks this one can't stop its judge. Resolves when the replica has drained after SIGTERM.
+ * that an engine that blocks this one can't stop its judge. Resolves when the replica has drained after SIGTERM; the process
+ * must end then, since the keeper's thread goes on.
  * Errors: UserError where the model can't be loaded; InvariantError where the keeper's thread has ended.
  */
 export async function runInProcess(launch: ReplicaLaunch, runtime: InProcessRuntime, log: Log): Promise<void> {
@@ -58,27 +59,15 @@ export async function runInProcess(launch: ReplicaLaunch, runtime: InProcessRunt
   await server.drain();
   clearInterval(gauges);
   await engine.close();
-  await keeper.stop();
 }
 
-function startKeeper(data: KeeperThreadData): {
-  worker: Worker;
-  lost: Promise<never>;
-  stop: () => Promise<void>;
-} {
+function startKeeper(data: KeeperThreadData): { worker: Worker; lost: Promise<never> } {
   const worker = new Worker(new URL("./in-process-thread.ts", import.meta.url), { workerData: data });
-  let stopping = false;
   const lost = new Promise<never>((_, reject) => {
     worker.once("error", reject);
-    worker.once("exit", (code) => {
-      if (!stopping) reject(new Error(`the keeper's thread ended with ${code}`));
-    });
+    worker.once("exit", (code) => reject(new Error(`the keeper's thread ended with ${code}`)));
   });
   // Seen by whoever races on it; between two races it must not count as unhandled.
   lost.catch(() => {});
-  const stop = async (): Promise<void> => {
-    stopping = true;
-    await worker.terminate();
-  };
-  return { worker, lost, stop };
+  return { worker, lost };
 }
