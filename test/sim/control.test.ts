@@ -3,7 +3,7 @@ import { fleet } from "../../runtime/control/fleet/controller.ts";
 import { rollout } from "../../runtime/control/rollout/controller.ts";
 import { REGION_KEY } from "../../runtime/domain/board.ts";
 import { playChaos } from "../support/chaos-story.ts";
-import type { ModelledRegion } from "../support/modelled-region.ts";
+import { ModelledRegion } from "../support/modelled-region.ts";
 import { specOf, versionOf } from "../support/specs.ts";
 
 const MAIN_V4 = versionOf(specOf("main", { model: "./v4" })).id;
@@ -44,6 +44,23 @@ describe("control of a region under faults", () => {
     const hashes = [7, 7, 8].map((seed) => playChaos(seed).traceHash());
     expect(hashes[0]).toBe(hashes[1]);
     expect(hashes[0]).not.toBe(hashes[2]);
+  });
+});
+
+describe("control of a region without faults", () => {
+  it("starts a replica of a sleeping endpoint within 250 ms of a request and answers it", () => {
+    const region = new ModelledRegion(1);
+    region.chaos.faulty = false;
+    region.apply(specOf("iris"));
+    region.clock.runFor(300_000);
+    expect(region.host.replicas.size).toBe(0);
+    region.routers[0]?.request("iris");
+    // Way of the wake 1 ms, then the chain runs in one turn, at most the autoscaler's gap of 200 ms after its last decision.
+    region.clock.runFor(250);
+    expect(region.host.replicas.size).toBe(1);
+    // Start 1,500 ms, then a report, a snapshot and the answer: service times are drawn with a mean of 150 ms.
+    region.clock.runFor(5_000);
+    expect(region.routers[0]?.completed).toBe(1);
   });
 });
 
