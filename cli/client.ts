@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { ADDRESS_FILE } from "../runtime/contract/names.ts";
 import { CliError, EXIT } from "./exit.ts";
 import { readServerSentEvents, type ServerSentEvent } from "./server-sent-events.ts";
 
@@ -13,9 +14,6 @@ export interface RegionAddress {
   readonly url: string;
   readonly key: string | null;
 }
-
-/** File in a data folder where `penstock up` notes how its region is reached. */
-export const ADDRESS_FILE = "address.json";
 
 /** Finds the region: --url, PENSTOCK_URL, the note of `penstock up` in the data folder, the default address. */
 export function findRegion(

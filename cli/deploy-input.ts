@@ -36,7 +36,10 @@ export function modelReference(model: string, folder: string): string {
 
 /** An endpoint's name out of a path or URL: its last part, in the letters a name may have. */
 export function nameFrom(model: string): string {
-  const last = basename(SCHEME.test(model) ? model.replace(/[?#].*$/, "") : model).replace(FORMAT_EXTENSION, "");
+  const last = basename(SCHEME.test(model) ? model.replace(/[?#].*$/, "").replace(SCHEME, "") : model).replace(
+    FORMAT_EXTENSION,
+    "",
+  );
   const name = last
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")

@@ -51,5 +51,5 @@ export function renderTable<Row>(
 }
 
 function cut(text: string, width: number): string {
-  return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
+  return text.length <= width ? text : `${text.slice(0, width - 1).trimEnd()}…`;
 }
