@@ -11,7 +11,7 @@ const [dataDir = "", script = ""] = process.argv.slice(2);
 const command = (name: string): Command => ({
   program: "/bin/sh",
   args: ["-c", script, "sh", name],
-  env: { PATH: process.env.PATH },
+  env: { PATH: "/usr/local/bin:/usr/bin:/bin" },
 });
 
 const agent = new Agent({

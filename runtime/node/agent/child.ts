@@ -90,7 +90,7 @@ function readLines(stream: Readable, take: (lines: readonly string[]) => void): 
 }
 
 /** The words to put before a command so that the kernel kills it with its parent; none where setpriv is absent. */
-export function tiedToParent(path: string): readonly string[] {
+function tiedToParent(path: string): readonly string[] {
   for (const folder of path.split(delimiter)) {
     const setpriv = join(folder, "setpriv");
     try {
