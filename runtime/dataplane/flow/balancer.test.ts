@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Stand, snapshot, version } from "./fixture.ts";
+import { ask, Stand, snapshot, version } from "./fixture.ts";
+import { FlowThread } from "./flow-thread.ts";
+import type { Asked } from "./lease.ts";
 
 const names = Array.from({ length: 12 }, (_, index) => `r${index}`);
 
@@ -59,4 +61,19 @@ test("versions are drawn by their weights", () => {
   for (let count = 0; count < 5_000; count++) if (stand.admit().version.id === "v2") second++;
   // 10 % of 5,000 is 500 with a standard deviation of 21; five of these are 106.
   expect(Math.abs(second - 500)).toBeLessThan(106);
+});
+
+test("a place that another thread takes between the pick and the charge is not charged twice", () => {
+  const stand = new Stand(snapshot([version("v1", 1, ["r0", "r1"])]), { threads: 2 });
+  // Ties are drawn after the scan of loads: a draw that lets the other thread act is a race in a known order.
+  let raced = 0;
+  const late = new FlowThread<Asked>(stand.memory, 0, () => {
+    if (raced++ === 0) for (let count = 0; count < 2; count++) stand.admit({}, 1);
+    return 0;
+  });
+  late.applyPlan(stand.planner.plan(stand.plan.snapshot), stand.nowMs);
+  const lease = late.admit("e", ask(), stand.nowMs);
+  expect(raced).toBeGreaterThan(0);
+  expect(lease).toMatchObject({ seat: null, settled: false });
+  expect([stand.inFlightOf("r0"), stand.inFlightOf("r1")]).toEqual([1, 1]);
 });

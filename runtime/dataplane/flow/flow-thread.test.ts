@@ -174,20 +174,28 @@ describe("a new snapshot", () => {
 describe("threads", () => {
   test("take freed room in turn: one that floods the line does not starve another", () => {
     const stand = new Stand(snapshot([version("v1", 1, ["r0"])]), { threads: 2 });
-    let held = stand.admit({}, 0);
-    for (let count = 0; count < 10; count++) stand.admit({ workload: "flood" }, 0);
-    const other = stand.admit({}, 1);
-    const order: number[] = [];
     let holder = 0;
-    for (let round = 0; round < 3; round++) {
+    let held = stand.admit({}, 0);
+    for (let count = 0; count < 10; count++) stand.admit({}, 0);
+    stand.admit({}, 1);
+    const holders = [1, 2, 3].map(() => {
       stand.threads[holder]!.settle(held, "completed", stand.nowMs);
       const ready = [stand.ready(0), stand.ready(1), stand.ready(0)];
       holder = ready[1]!.length;
       held = ready.flat()[0]!;
-      order.push(holder);
-    }
-    expect(order).toContain(1);
-    expect(other.seat !== null || other.settled).toBe(true);
+      return holder;
+    });
+    expect(holders).toEqual([0, 1, 0]);
+  });
+
+  test.each([0, 1])("leave freed room to the one with less in flight, whichever it is (thread %i has more)", (busy) => {
+    const idle = 1 - busy;
+    const stand = new Stand(snapshot([version("v1", 4, ["r0"])]), { threads: 2 });
+    const held = [busy, busy, busy, idle].map((thread) => stand.admit({}, thread));
+    const waiting = [stand.admit({}, busy), stand.admit({}, idle)];
+    stand.threads[busy]!.settle(held[0]!, "completed", stand.nowMs);
+    expect(stand.ready(busy)).toEqual([]);
+    expect(stand.ready(idle)).toEqual([waiting[1]]);
   });
 
   test("wake the one that freed room belongs to", () => {

@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
-import { snapshot, version } from "./fixture.ts";
-import { readLoad, retireThread } from "./load.ts";
-import { createFlowMemory, type FlowMemory } from "./memory.ts";
-import type { RaceOrder, RaceReport } from "./race.worker.ts";
-import { type SlotPlan, SlotPlanner } from "./slots.ts";
+import { snapshot, version } from "../../runtime/dataplane/flow/fixture.ts";
+import { readLoad, retireThread } from "../../runtime/dataplane/flow/load.ts";
+import { createFlowMemory, type FlowMemory } from "../../runtime/dataplane/flow/memory.ts";
+import { type SlotPlan, SlotPlanner } from "../../runtime/dataplane/flow/slots.ts";
+import type { RaceOrder, RaceReport } from "./flow-worker.ts";
 
 const THREADS = 4;
 
@@ -22,7 +22,7 @@ function track(hardCap: number, replicas: readonly string[]): Track {
   const atReplica = new SharedArrayBuffer(4 * memory.replicaSlots);
   const start = (thread: number, requests: number, open: number) => {
     const order: RaceOrder = { buffer: memory.buffer, plan, thread, requests, open, atReplica };
-    return new Worker(new URL("./race.worker.ts", import.meta.url), { workerData: order });
+    return new Worker(new URL("./flow-worker.ts", import.meta.url), { workerData: order });
   };
   return { memory, plan, atReplica, start };
 }

@@ -1,10 +1,10 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { seededUniform } from "../../core/prng.ts";
-import { ask } from "./fixture.ts";
-import { FlowThread } from "./flow-thread.ts";
-import type { Asked, Lease } from "./lease.ts";
-import { openFlowMemory } from "./memory.ts";
-import type { SlotPlan } from "./slots.ts";
+import { seededUniform } from "../../runtime/core/prng.ts";
+import { ask } from "../../runtime/dataplane/flow/fixture.ts";
+import { FlowThread } from "../../runtime/dataplane/flow/flow-thread.ts";
+import type { Asked, Lease } from "../../runtime/dataplane/flow/lease.ts";
+import { openFlowMemory } from "../../runtime/dataplane/flow/memory.ts";
+import type { SlotPlan } from "../../runtime/dataplane/flow/slots.ts";
 
 /** For tests: what one racing thread is to do. */
 export interface RaceOrder {
