@@ -154,3 +154,18 @@ test("a file that is no model ends the replica with 1 and a last line that says 
   expect(last).toMatchObject({ msg: "PENSTOCK_ONNX_LOAD", why: expect.stringContaining("not a model") });
   expect(last.todo).toMatch(/opset/);
 });
+
+test("a model that refuses its own input example never gets ready, and says what it refused", async () => {
+  await listen();
+  const path = writeTinyClassifier();
+  writeFileSync(join(path, "..", "input_example.json"), '{"inputs": [[1, 2, 3]]}');
+  const child = start("onnx", path);
+  let output = "";
+  child.stderr?.on("data", (bytes: Buffer) => {
+    output += bytes.toString();
+  });
+  expect(await ended(child)).toBe(1);
+  const last = JSON.parse(output.trim().split("\n").at(-1)!);
+  expect(last).toMatchObject({ msg: "PENSTOCK_WARMUP_FAILED", why: expect.stringMatching(/400.*float32\[N, 2\]/) });
+  expect(phases()).not.toContain("ready");
+});

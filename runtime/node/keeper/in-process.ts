@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Worker } from "node:worker_threads";
 import type { ReplicaLaunch } from "../../contract/wire/launch.ts";
+import { UserError } from "../../core/errors.ts";
 import type { Address } from "../../domain/replica.ts";
 import type { Log } from "../../ports/log.ts";
 import type { InProcessRuntime, Probes } from "../../serving/contract.ts";
@@ -24,11 +25,18 @@ export type ToKeeperThread =
   | { readonly kind: "listening"; readonly address: Address; readonly probes: Probes }
   | { readonly kind: "draining" };
 
+/** What the keeper's thread says when the replica can't be made ready. */
+export interface FromKeeperThread {
+  readonly code: `PENSTOCK_${string}`;
+  readonly why: string;
+  readonly todo: string;
+}
+
 /**
  * Runs an in-process engine as a replica: engine and HTTP server on this thread, the keeper on a thread of its own, so
  * that an engine that blocks this one can't stop its judge. Resolves when the replica has drained after SIGTERM; the process
  * must end then, since the keeper's thread goes on.
- * Errors: UserError where the model can't be loaded; InvariantError where the keeper's thread has ended.
+ * Errors: UserError where the model can't be loaded or fails in warm-up; Error where the keeper's thread has ended.
  */
 export async function runInProcess(launch: ReplicaLaunch, runtime: InProcessRuntime, log: Log): Promise<void> {
   const counters = new ReplicaCounters(runtime.classes, () => performance.now());
@@ -64,6 +72,7 @@ export async function runInProcess(launch: ReplicaLaunch, runtime: InProcessRunt
 function startKeeper(data: KeeperThreadData): { worker: Worker; lost: Promise<never> } {
   const worker = new Worker(new URL("./in-process-thread.ts", import.meta.url), { workerData: data });
   const lost = new Promise<never>((_, reject) => {
+    worker.once("message", ({ code, why, todo }: FromKeeperThread) => reject(new UserError(code, why, todo)));
     worker.once("error", reject);
     worker.once("exit", (code) => reject(new Error(`the keeper's thread ended with ${code}`)));
   });
