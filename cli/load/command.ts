@@ -4,10 +4,11 @@ import { EXIT, usageError } from "../exit.ts";
 import { type CommonOptions, endpointPath, openSession, type Session } from "../session.ts";
 import { invocationsPath, type Template, type TemplateRequest, templateRequest } from "./bodies.ts";
 import type { LoadPlan } from "./generator.ts";
+import { REPORT_MS } from "./pace.ts";
 import { parseDurationMs, parseProfile, profileMs, type Segment } from "./profile.ts";
 import { liveLine, loadReport, reportLines } from "./report.ts";
 import type { Arrivals } from "./schedule.ts";
-import { REPORT_MS, runLoad } from "./threads.ts";
+import { runLoad } from "./threads.ts";
 
 /** Flags of `penstock load`. */
 export interface LoadFlags extends CommonOptions {

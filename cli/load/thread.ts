@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { LoadGenerator, type LoadPlan } from "./generator.ts";
+import { REPORT_MS, STOP_GRACE_MS } from "./pace.ts";
 import type { Share } from "./schedule.ts";
-import { REPORT_MS, STOP_GRACE_MS } from "./threads.ts";
 
 // A worker thread of `penstock load`: sends its share, reports its counts each second and at the end.
 const { plan, share } = workerData as { plan: LoadPlan; share: Share };

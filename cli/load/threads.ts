@@ -1,11 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { LoadGenerator, type LoadPlan } from "./generator.ts";
+import { STOP_GRACE_MS } from "./pace.ts";
 import { mergeTallies, type Tally, type TallyCounts } from "./tally.ts";
-
-/** Between two reports of a thread, and two live lines. */
-export const REPORT_MS = 1_000;
-/** After a stop, requests in flight may still end for this long. */
-export const STOP_GRACE_MS = 2_000;
 
 /** A run under way. */
 export interface LoadRun {

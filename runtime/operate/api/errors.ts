@@ -70,7 +70,7 @@ export function invalid(error: z.ZodError, what: string): ApiError {
 }
 
 /** `run.env.A`, `traffic.parts[1].percent`, or `(whole)` for the value itself. */
-export function pathText(path: readonly PropertyKey[]): string {
+function pathText(path: readonly PropertyKey[]): string {
   const text = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
   return text === "" ? "(whole)" : text.replace(/^\./, "");
 }

@@ -38,7 +38,7 @@ const scale = z
   .openapi("Scale");
 
 /** A replica: the keeper's, the agent's and the fleet's word in one row. */
-export const replicaView = shows<ReplicaView>(
+const replicaView = shows<ReplicaView>(
   z
     .strictObject({
       id: z.string(),
@@ -72,7 +72,7 @@ export const replicaView = shows<ReplicaView>(
 );
 
 /** A version: where its rollout stands, its scale, its load. */
-export const versionView = shows<VersionView>(
+const versionView = shows<VersionView>(
   z
     .strictObject({
       id: z.string(),
@@ -194,15 +194,18 @@ export const checkView = shows<Check>(
     .openapi("Check"),
 );
 
-/** Bodies of the calls that change one thing of an endpoint: the very schemas of the spec. */
+/** Body that moves traffic: the spec's own schema. */
 export const trafficInput = endpointInput.shape.traffic;
+/** Body that sets bounds; what is left out stays. */
 export const concurrencyInput = z.strictObject({
   min: z.int().min(0).optional().describe("Requests in flight that are always provisioned; 0 = may sleep"),
   max: z.int().min(1).optional().describe("Most requests in flight the endpoint may scale to"),
 });
+/** Body of a rollback. */
 export const rollbackInput = z.strictObject({
   version: z.string().min(1).nullable().default(null).describe("Version to go back to; null = the one before"),
 });
+/** Body that creates a key. */
 export const keyInput = z.strictObject({
   name: z.string().min(1).max(80),
   endpoints: z.array(z.string().min(1)).min(1).nullable().default(null).describe("null = all endpoints"),
