@@ -24,13 +24,13 @@ import { preparedOf, specOf } from "../support/specs.ts";
 const SERVED: readonly { readonly service: ServiceModel; readonly rps: number }[] = [
   { service: cpuBound(200, 1), rps: 40 },
   { service: cpuBound(200, 4), rps: 160 },
-  { service: cpuBound(200, 16), rps: 500 },
-  { service: memoryBound(200, 8, 6), rps: 200 },
-  { service: batching(100, 10), rps: 400 },
-  { service: batching(400, 4), rps: 600 },
-  { service: ioWaiting(2_000, 20, 2), rps: 400 },
+  { service: cpuBound(800, 16), rps: 240 },
+  { service: memoryBound(200, 8, 6), rps: 300 },
+  { service: batching(100, 10), rps: 500 },
+  { service: batching(800, 8), rps: 600 },
+  { service: ioWaiting(10_000, 100, 2), rps: 200 },
 ];
-const MINUTES = 40;
+const MINUTES = 30;
 const CYCLE_MS = 30_000;
 
 interface Measured {

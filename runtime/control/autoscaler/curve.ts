@@ -31,7 +31,7 @@ export interface Knee {
   readonly inFlight: number;
   /** The lowest in flight above it at which clearly less power was seen, or null. */
   readonly worseFrom: number | null;
-  /** The worse point is so near that the knee lies at the peak and not in a gap above it. */
+  /** Both sides were seen from near by, so that the knee lies at the peak and not in a gap above it. */
   readonly located: boolean;
   /** Power still rises where in flight is lowest: the knee lies at or below it. */
   readonly atLowest: boolean;
@@ -46,8 +46,8 @@ const REMEMBERED_COMPLETED = 3_000;
 /** The parabola is laid through points within this factor of the best one, and of at least its power over this. */
 const NEAR_TOP_FACTOR = 2.2;
 const NEAR_TOP_POWER = 1.6;
-/** Widest step from the best point to a worse one that leaves the knee no room between them. */
-const LARGEST_GAP_FACTOR = 2.5;
+/** Widest step from the best point to the next one above it that leaves the knee no room between them. */
+const LARGEST_GAP_FACTOR = 1.6;
 /** A reading rises with in flight when it is this much over what it was at half the load. */
 const RISES_RATIO = 1.1;
 /** Less power than this share of the best is worse beyond noise. */
@@ -123,7 +123,8 @@ export function kneeOf(curve: Curve): Knee | null {
     (point) => Math.abs(point.x - best.x) <= Math.log(NEAR_TOP_FACTOR) && point.y >= best.y - Math.log(NEAR_TOP_POWER),
   );
   const worse = points.find((point) => point.x > best.x && point.y < best.y + Math.log(WORSE_RATIO));
-  const located = worse !== undefined && worse.x - best.x <= Math.log(LARGEST_GAP_FACTOR);
+  const next = points.find((point) => point.x > best.x);
+  const located = worse !== undefined && next !== undefined && next.x - best.x <= Math.log(LARGEST_GAP_FACTOR);
   const top = clamp(vertexOf(around) ?? best.x, around[0]!.x, around[around.length - 1]!.x);
   return {
     inFlight: Math.exp(worse === undefined || located ? top : clamp(flatMeetsRising(best, worse), best.x, worse.x)),

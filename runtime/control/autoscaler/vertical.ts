@@ -36,7 +36,7 @@ const WIDE_CYCLES = 3;
 /** A target this much over the knee is too high: half a bucket of the curve and rounding. */
 const KNEE_SLACK = 1.15;
 /** The same while the knee lies in a gap between what was seen: room to look into it. */
-const GAP_SLACK = 1.5;
+const GAP_SLACK = 1.25;
 /** How far above a known knee the target may go to see whether it moved. */
 const LOOK_ABOVE_SHARE = 0.2;
 /** A found level is tried again after this long: models and machines change slowly. */
@@ -107,7 +107,11 @@ function lowered(target: number, knee: Knee | null, over: string, nowMs: number)
     target: next,
     source: "learned",
     doubling: false,
-    ceiling: { target: Math.max(next, Math.min(aim, target - 1)), untilMs: nowMs + CEILING_MS },
+    // In a gap only the level just left is known to be too high.
+    ceiling: {
+      target: Math.max(next, knee?.located ? Math.min(aim, target - 1) : target - 1),
+      untilMs: nowMs + CEILING_MS,
+    },
     reason: `lower: ${over}`,
   };
 }
