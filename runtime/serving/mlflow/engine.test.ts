@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { cacheDir, modelsDir } from "../../../examples/mlflow/models-dir.ts";
+import { cacheDir, modelsDir } from "../../../test/mlflow/models-dir.ts";
 import { systemClock } from "../../adapters/clock.ts";
 import { HEADERS } from "../../contract/names.ts";
 import type { RunSettings } from "../../domain/version.ts";
@@ -15,7 +15,7 @@ import { startMlflow } from "./engine.ts";
 
 const MISSING = existsSync(join(modelsDir, "expected.json"))
   ? ""
-  : " (skipped: the models are not there; make them with `node examples/mlflow/train.ts`)";
+  : " (skipped: the models are not there; make them with `node test/mlflow/make-models.ts`)";
 
 /** Bounds a wait for something that will come; how long it takes decides nothing. */
 const SOON = { timeout: 120_000, interval: 20 };
