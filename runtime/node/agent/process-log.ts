@@ -14,7 +14,7 @@ import { dirname, join } from "node:path";
 /** Size at which a log file is moved to `<file>.1` (replacing the one before) and begun anew: 2 x 8 MiB a process at most. */
 const MAX_FILE_BYTES = 8 * 1024 * 1024;
 /** Files of ended processes kept for a look back. */
-const MAX_FILES = 200;
+const MAX_FILES = 1_000;
 /** Lines kept in memory, for the reason of a failure (HostedReplica.lastLog). */
 const LAST_LINES = 20;
 
