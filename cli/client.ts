@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { ADDRESS_FILE } from "../runtime/contract/names.ts";
+import { readServerSentEvents, type ServerSentEvent } from "../runtime/core/server-sent-events.ts";
 import { CliError, EXIT } from "./exit.ts";
-import { readServerSentEvents, type ServerSentEvent } from "./server-sent-events.ts";
 
 const DEFAULT_URL = "http://127.0.0.1:8080";
 /** A region answers its API in milliseconds; this long a silence means that it hangs. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EndpointView } from "../../runtime/operate/views/endpoint-view.ts";
+import { callUrl } from "../call-url.ts";
 import {
   type DeployFlags,
   type DeployInput,
@@ -68,11 +69,11 @@ async function deployOne(session: Session, { input, generation }: Wish, options:
   const tookMs = Date.now() - startedAtMs;
   if (terminal.json)
     return terminal.printJson({ endpoint: input.name, version: done.version, weight: done.weight, tookMs });
-  const url = `${region.url}/serving-endpoints/${input.name}/invocations`;
+  const { doors } = await region.get<EndpointView>(endpointPath(input.name));
   terminal.print(
     `${terminal.style.good("deployed")} ${input.name}: ${done.version} gets ${done.weight} % of the traffic (${durationText(tookMs)})`,
   );
-  terminal.print(`  ${url}`);
+  terminal.print(`  ${callUrl(region.url, input.name, doors)}`);
 }
 
 /** Follows the endpoint's events until its newest version serves. Errors: CliError when it fails or the time is over. */

@@ -2,6 +2,7 @@ import type { DecisionRow } from "../../runtime/operate/views/decision-view.ts";
 import type { EndpointView } from "../../runtime/operate/views/endpoint-view.ts";
 import type { ReplicaView } from "../../runtime/operate/views/replica-view.ts";
 import type { VersionView } from "../../runtime/operate/views/version-view.ts";
+import { callUrl } from "../call-url.ts";
 import { type CommonOptions, endpointPath, openSession } from "../session.ts";
 import { agoText, bytesText, durationText, latencyText, numberText } from "../terminal/format.ts";
 import { statusPaint } from "../terminal/status-paint.ts";
@@ -40,7 +41,7 @@ function printFacts(terminal: Terminal, endpoint: EndpointView, url: string): vo
     ["Endpoint", `${style.bold(endpoint.name)} (generation ${spec.generation}, from ${spec.origin})`],
     ["Status", `${statusPaint(style, status.word)(status.word)}: ${printable(status.reason)}`],
     ...(status.todo === null ? [] : [["What to do", printable(status.todo)] as [string, string]]),
-    ["URL", `${url}/serving-endpoints/${endpoint.name}/invocations`],
+    ["URL", callUrl(url, endpoint.name, endpoint.doors)],
     ["Doors", endpoint.doors.join(", ") || "-"],
     ["Model", `${printable(spec.model) || "-"} (runtime ${spec.runtime})`],
     ["Traffic", traffic],

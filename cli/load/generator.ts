@@ -3,8 +3,12 @@ import type { Segment } from "./profile.ts";
 import { type Arrivals, arrivalTimes, type Share } from "./schedule.ts";
 import { Tally } from "./tally.ts";
 
-/** The timer's pace: requests that fell due are sent together. Their latency counts from when they were due all the same. */
-const TICK_MS = 1;
+/**
+ * Shortest and longest sleep: requests that fall due within a timer's millisecond are sent together (their latency
+ * counts from when they were due all the same); a stop or a time-out is seen after the longest.
+ */
+const MIN_SLEEP_MS = 1;
+const MAX_SLEEP_MS = 20;
 const EXPIRE_EVERY_MS = 100;
 const DATA = Buffer.from("data:");
 
@@ -62,7 +66,9 @@ export class LoadGenerator {
         expiredAtMs = nowMs;
       }
       this.tally.connections = this.#pool.connections;
-      await new Promise((resolve) => setTimeout(resolve, TICK_MS));
+      const untilDueMs = this.#next === null ? MAX_SLEEP_MS : startedAtMs + this.#next - performance.now();
+      const sleepMs = Math.min(MAX_SLEEP_MS, Math.max(MIN_SLEEP_MS, Math.floor(untilDueMs)));
+      await new Promise((resolve) => setTimeout(resolve, sleepMs));
     }
     this.#pool.close();
     return this.tally;

@@ -10,7 +10,8 @@ interface CpuReading {
 /** CPU use of replicas, as differences of their cumulative counters, and wake-ups of versions from zero. */
 export class ReplicaMeter {
   readonly #cpu = new Map<string, CpuReading>();
-  readonly #readyBefore = new Map<string, number>();
+  /** What a version was last seen as; one that was never ready yet is in neither. */
+  readonly #awake = new Map<string, boolean>();
   readonly #coldStarts = new Map<string, number>();
 
   /** Takes a replica's newest report, received at `atMs` (monotonic). */
@@ -35,12 +36,11 @@ export class ReplicaMeter {
     return this.#cpu.get(replica)?.cores ?? null;
   }
 
-  /** Takes the number of ready replicas of a version that has traffic: 0 and later more is one cold start. */
+  /** Takes the number of ready replicas of a version that has traffic. Its first replica ever is a rollout; any later rise from 0 is a cold start. */
   readReady(version: string, ready: number): void {
-    if (this.#readyBefore.get(version) === 0 && ready > 0) {
-      this.#coldStarts.set(version, this.coldStarts(version) + 1);
-    }
-    this.#readyBefore.set(version, ready);
+    const wasAwake = this.#awake.get(version);
+    if (wasAwake === false && ready > 0) this.#coldStarts.set(version, this.coldStarts(version) + 1);
+    if (wasAwake !== undefined || ready > 0) this.#awake.set(version, ready > 0);
   }
 
   /** Wake-ups from zero since the controller started. */
@@ -51,7 +51,7 @@ export class ReplicaMeter {
   /** Forgets replicas and versions that are gone. */
   retain(replicas: ReadonlySet<string>, versions: ReadonlySet<string>): void {
     for (const id of this.#cpu.keys()) if (!replicas.has(id)) this.#cpu.delete(id);
-    for (const map of [this.#readyBefore, this.#coldStarts]) {
+    for (const map of [this.#awake, this.#coldStarts]) {
       for (const id of map.keys()) if (!versions.has(id)) map.delete(id);
     }
   }

@@ -47,13 +47,14 @@ test("the ring holds the last 900 seconds, oldest first", () => {
   expect([slice?.atMs[0], slice?.atMs.at(-1)]).toEqual([101_000, 1_000_000]);
 });
 
-test("a cold start is counted when a version with traffic goes from no ready replica to one", () => {
+test("a cold start is a later rise from no ready replica; a version's first replica is none", () => {
   const asleep = new Set([1, 2, 5, 6]);
   const series = sampled(8, (board, second) => {
     if (asleep.has(second)) board.remove("replica", `${iris}-0`);
     else board.put("replica", `${iris}-0`, aReport());
   });
-  expect(series.coldStarts(iris)).toBe(2);
+  // Asleep in seconds 1-2 (never ready before) and 5-6: only the second rise counts.
+  expect(series.coldStarts(iris)).toBe(1);
 });
 
 test("an endpoint that is gone leaves no series, a kept version no new points", () => {
