@@ -105,7 +105,7 @@ export function serviceMsOf(point: CurvePoint): number {
 }
 
 /** Throughput over latency, in requests per square millisecond. */
-export function powerOf(inFlight: number, serviceMs: number): number {
+function powerOf(inFlight: number, serviceMs: number): number {
   return inFlight / (serviceMs * serviceMs);
 }
 

@@ -1,5 +1,5 @@
 import type { Verdict } from "../../core/controller.ts";
-import { asMonoMs, type Now } from "../../core/time.ts";
+import { asMonoMs, type MonoMs, type Now } from "../../core/time.ts";
 import { meanPerMs } from "../../core/window/span-sums.ts";
 import type { Wanted } from "../../domain/replica.ts";
 import { risesWithLoad } from "./curve.ts";
@@ -29,39 +29,31 @@ export function decide(world: World, memory: Memory, now: Now): Verdict<Memory, 
   const watched = watch(world, { ...seen, cpuReplicas, learning }, demand, now.mono);
   const supply = computeSupply(world.replicas, learning.startupMs, { monoMs: now.mono, wallMs: now.wall });
   const target = learning.target ?? 1;
+  const wanted = (replicas: number): Wanted => ({ version: world.version, replicas, targetConcurrency: target });
   if (world.place.phase === "kept" || world.place.phase === "failed") {
-    return verdict(
-      world,
-      { ...watched, wanted: 0 },
-      { replicas: 0, reason: `off: ${world.place.phase}` },
-      0,
-      target,
-      {},
-    );
+    // Its target stays known: a version that is rolled back to, or the next one, starts from it.
+    const because = { reason: `off: ${world.place.phase}`, inputs: { target } };
+    return { memory: { ...watched, wanted: 0 }, output: wanted(0), because, wakeAtMs: null };
   }
   const input = horizontalInput(world, watched, demand, supply, target, now);
   const step = decideHorizontal(input);
-  const next: Memory = { ...watched, wanted: step.replicas };
-  return verdict(world, next, step, madeUpReplicas(step, input), target, explain(input, learning.reason), now.mono);
+  const madeUp = madeUpReplicas(step, input);
+  return {
+    memory: { ...watched, wanted: step.replicas },
+    output: wanted(step.replicas + madeUp),
+    because: {
+      reason: madeUp > 0 ? `${step.reason}+replace-lost` : step.reason,
+      inputs: { ...explain(input, learning.reason), madeUp },
+    },
+    wakeAtMs: step.replicas === 1 ? sleepAtMs(watched, now.mono) : null,
+  };
 }
 
-function verdict(
-  world: World,
-  memory: Memory,
-  step: { replicas: number; reason: string },
-  madeUp: number,
-  target: number,
-  inputs: Record<string, number | string>,
-  nowMs?: number,
-): Verdict<Memory, Wanted> {
-  const sleepAtMs = memory.lastActiveMs === null ? null : memory.lastActiveMs + IDLE_MS;
-  const mayWake = step.replicas === 1 && sleepAtMs !== null && nowMs !== undefined && sleepAtMs > nowMs;
-  return {
-    memory,
-    output: { version: world.version, replicas: step.replicas + madeUp, targetConcurrency: target },
-    because: { reason: madeUp > 0 ? `${step.reason}+replace-lost` : step.reason, inputs },
-    wakeAtMs: mayWake ? asMonoMs(sleepAtMs) : null,
-  };
+/** When the idle window of the last replica ends, or null where that is past. */
+function sleepAtMs(memory: Memory, nowMs: number): MonoMs | null {
+  if (memory.lastActiveMs === null) return null;
+  const atMs = memory.lastActiveMs + IDLE_MS;
+  return atMs > nowMs ? asMonoMs(atMs) : null;
 }
 
 /** Keeps track of what holds scale-down back: how long the window was watched, activity, first readiness, the period. */

@@ -32,8 +32,9 @@ export const ROUTER_GONE_MS = 60_000;
 export const KEEPER_SILENT_MS = 15_000;
 /** Startup budget before any start was measured: a large model's download and load. */
 export const STARTUP_UNKNOWN_MS = 600_000;
-/** Startup budget as a multiple of the longest measured start, and its least value. */
+/** Startup budget as a multiple of the longest measured start. */
 export const STARTUP_SLACK = 3;
+/** Least startup budget: a start may be slowed by others that start beside it. */
 export const STARTUP_LEAST_MS = 30_000;
 /** CPU use of the allotment that more replicas should bring down to; concurrency at the knee runs just under it. */
 export const CPU_TARGET_RATIO = 0.9;
@@ -46,8 +47,9 @@ export const CYCLE_MS = 30_000;
 export const DEFAULT_TARGET = 4;
 /** Concurrency is the limit when in flight per replica is over this share of the target. */
 export const LIMITING_RATIO = 0.7;
-/** Steps of the target per cycle: up by max(1, 10 %), down by at most 30 %. */
+/** A cycle raises the target by max(1, this share). */
 export const RAISE_SHARE = 0.1;
+/** A cycle lowers the target by at most this share. */
 export const LOWER_SHARE = 0.3;
 /** Share of a window's samples that must agree: one spike decides nothing. */
 export const MOST = 0.6;
