@@ -1,39 +1,7 @@
-import { describe, expect, test } from "vitest";
-import { curlLine, progressBar, regionBanner } from "./region-text.ts";
+import { expect, test } from "vitest";
+import { progressBar, regionBanner } from "./region-text.ts";
 
 const REACH = { baseUrl: "http://127.0.0.1:8080", keysRequired: false };
-
-describe("the line to copy", () => {
-  test("of a model with one tensor sends that tensor in the model's own shape", () => {
-    const inputs = [{ name: "features", datatype: "FP32", shape: [-1, 4] }];
-    expect(curlLine({ name: "iris", doors: ["mlflow", "kserve"], inputs }, REACH)).toBe(
-      `curl http://127.0.0.1:8080/serving-endpoints/iris/invocations -H 'content-type: application/json' -d '{"inputs":[[0.5,0.5,0.5,0.5]]}'`,
-    );
-  });
-  test("of a model with several tensors names them", () => {
-    const inputs = [
-      { name: "ids", datatype: "INT64", shape: [-1, 2] },
-      { name: "text", datatype: "BYTES", shape: [-1] },
-    ];
-    expect(curlLine({ name: "m", doors: ["mlflow"], inputs }, REACH)).toContain(
-      `-d '{"inputs":{"ids":[[1,1]],"text":["text"]}}'`,
-    );
-  });
-  test("of a chat model asks a question", () => {
-    expect(curlLine({ name: "smollm2", doors: ["openai"], inputs: null }, REACH)).toContain(
-      `http://127.0.0.1:8080/v1/chat/completions -H 'content-type: application/json' -d '{"model":"smollm2"`,
-    );
-  });
-  test("names the key's variable where keys are required", () => {
-    const line = curlLine({ name: "own", doors: ["raw"], inputs: null }, { ...REACH, keysRequired: true });
-    expect(line).toBe('curl http://127.0.0.1:8080/serving-endpoints/own/ -H "authorization: Bearer $PENSTOCK_KEY"');
-  });
-  test("asks a model that tells no inputs what it is", () => {
-    expect(curlLine({ name: "m", doors: ["kserve"], inputs: null }, REACH)).toBe(
-      "curl http://127.0.0.1:8080/v2/models/m",
-    );
-  });
-});
 
 test("the banner names the surfaces of the region", () => {
   expect(regionBanner({ ...REACH, name: "local", dataDir: "/data" })).toBe(

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Prepared } from "../domain/rollout.ts";
 import type { Door } from "../domain/version.ts";
+import type { TensorInput } from "../operate/views/curl-line.ts";
 import type { StatusWord } from "../operate/views/status.ts";
-import type { TensorInput } from "./region-text.ts";
 
 /** The part of the API's endpoint view that the start of a region shows. */
 export interface EndpointState {

@@ -2,8 +2,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createLog } from "../adapters/log.ts";
 import { UserError } from "../core/errors.ts";
+import { curlLine } from "../operate/views/curl-line.ts";
 import { type LocalRegion, type LocalRegionOptions, startLocalRegion } from "./local.ts";
-import { curlLine, progressBar, regionBanner } from "./region-text.ts";
+import { progressBar, regionBanner } from "./region-text.ts";
 import { type EndpointState, isSettled, RegionReader } from "./region-watch.ts";
 
 /** The region that runs when none is named: the two examples. */
