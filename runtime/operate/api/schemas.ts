@@ -7,6 +7,7 @@ import type { Check } from "../views/checks.ts";
 import type { DecisionRow } from "../views/decision-view.ts";
 import type { EndpointView } from "../views/endpoint-view.ts";
 import type { ReplicaView } from "../views/replica-view.ts";
+import type { ShadowRow } from "../views/shadow-view.ts";
 import type { VersionView } from "../views/version-view.ts";
 import { errorBody } from "./errors.ts";
 
@@ -163,6 +164,11 @@ export const replayComparison = shows<{ equal: boolean; recorded: Plain; replaye
       replayed: z.unknown(),
     })
     .openapi("Replay"),
+);
+
+/** A shadow law's decision beside the real one. */
+export const shadowRow = shows<ShadowRow>(
+  z.strictObject({ shadow: decision, real: decision.nullable(), differs: z.boolean() }).openapi("ShadowDecision"),
 );
 
 /** A piece of a series: columns as long as `atMs`. */

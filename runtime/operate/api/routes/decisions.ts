@@ -3,9 +3,10 @@ import { canonicalJson } from "../../../core/canonical.ts";
 import type { Plain } from "../../../core/controller.ts";
 import type { DecisionRecord } from "../../../ports/stores.ts";
 import { decisionRowOf, decisionsOf } from "../../views/decision-view.ts";
+import { compareShadow } from "../../views/shadow-view.ts";
 import type { RouteContext } from "../app.ts";
 import { ApiError } from "../errors.ts";
-import { answers, decisionRow, ERRORS, recordedDecision, replayComparison } from "../schemas.ts";
+import { answers, decisionRow, ERRORS, recordedDecision, replayComparison, shadowRow } from "../schemas.ts";
 
 const listRoute = createRoute({
   method: "get",
@@ -30,6 +31,22 @@ const listRoute = createRoute({
   },
 });
 
+const shadowRoute = createRoute({
+  method: "get",
+  path: "/api/v1/shadows/{shadow}/decisions",
+  tags: ["decisions"],
+  summary: "What a law running in shadow decided, beside what the real one held at that time",
+  request: {
+    params: z.object({ shadow: z.string() }),
+    query: z.object({
+      controller: z.string().default("autoscaler"),
+      key: z.string().optional(),
+      limit: z.coerce.number().int().min(1).max(500).default(50),
+    }),
+  },
+  responses: { 200: answers(z.object({ rows: z.array(shadowRow) }), "Newest first"), ...ERRORS },
+});
+
 const idParam = z.object({ id: z.coerce.number().int().min(1) });
 
 const getRoute = createRoute({
@@ -38,7 +55,13 @@ const getRoute = createRoute({
   tags: ["decisions"],
   summary: "One decision with the whole world it was made in",
   request: { params: idParam },
-  responses: { 200: answers(recordedDecision, "The decision"), ...ERRORS, recordedDecision, replayComparison },
+  responses: {
+    200: answers(recordedDecision, "The decision"),
+    ...ERRORS,
+    recordedDecision,
+    replayComparison,
+    shadowRow,
+  },
 });
 
 const replayRoute = createRoute({
@@ -68,6 +91,11 @@ export function addDecisionRoutes({ app, operations }: RouteContext): void {
     const found = decisionsOf(decisions, board, query);
     const rows = found.map(decisionRowOf);
     return c.json({ decisions: rows, nextBeforeId: rows.length < query.limit ? null : (rows.at(-1)?.id ?? null) }, 200);
+  });
+
+  app.openapi(shadowRoute, (c) => {
+    const rows = compareShadow(decisions, { ...c.req.valid("query"), ...c.req.valid("param") });
+    return c.json({ rows }, 200);
   });
 
   app.openapi(getRoute, (c) => {
