@@ -1,0 +1,124 @@
+import { describe, expect, it } from "vitest";
+import { EMPTY_CURVE, observeCurve } from "./curve.ts";
+import { initLearning, type Learning, type Sample } from "./learning.ts";
+import { learnTarget, startTarget } from "./vertical.ts";
+import type { World } from "./world.ts";
+
+function worldOf(change: Partial<World> = {}, probedConcurrency: number | null = null): World {
+  return {
+    version: "iris-0123456789",
+    endpoint: "iris",
+    place: { phase: "serving", weight: 100, sizedForWeight: 100 },
+    concurrency: { min: 0, max: 1_000 },
+    maxInFlight: null,
+    routers: [],
+    replicas: {
+      asked: 1,
+      ready: 1,
+      startingSinceMs: [],
+      broken: 0,
+      heardAtMs: [],
+      startupMs: null,
+      probedConcurrency,
+      warmupServiceMs: null,
+      meters: [],
+    },
+    warmReplicas: 0,
+    predecessorTarget: null,
+    ...change,
+  };
+}
+
+/** Six samples of 5 s up to second 60, all alike, and a curve that has seen them and lighter load at 50 ms. */
+function learningAt(target: number, inFlight: number, serviceMs: number, change: Partial<Learning> = {}): Learning {
+  const samples = Array.from(
+    { length: 6 },
+    (_, index): Sample => ({ atMs: 35_000 + index * 5_000, inFlight, serviceMs, completed: 500, signals: {} }),
+  );
+  const light = [1, 2, 3, 4, 6, 8, 10].map((level) => ({
+    inFlight: level,
+    serviceMs: 50,
+    completed: 500,
+    signals: {},
+  }));
+  const curve = light.reduce(observeCurve, EMPTY_CURVE);
+  const base = { ...initLearning(null), target, doubling: false, cycleAtMs: 30_000, curve, samples };
+  return { ...base, ...change };
+}
+
+const learn = (learning: Learning, world = worldOf()) => learnTarget(world, learning, 60_000);
+
+describe("the first target", () => {
+  it("is the predecessor's, else the probe's, else 4; and never above what the model demands", () => {
+    const fresh = initLearning(null);
+    expect(startTarget(worldOf({ predecessorTarget: 37 }, 9), fresh)).toMatchObject({ target: 37, doubling: false });
+    expect(startTarget(worldOf({}, 9), fresh)).toMatchObject({ target: 9, source: "probe", doubling: false });
+    expect(startTarget(worldOf(), fresh)).toMatchObject({ target: 4, source: "default", doubling: true });
+    expect(startTarget(worldOf({ maxInFlight: 1 }), fresh).target).toBe(1);
+  });
+});
+
+describe("a cycle", () => {
+  it("raises by max(1, 10 %) where in flight is at least 0.7 of the target and nothing is over", () => {
+    expect(learn(learningAt(10, 8, 50)).target).toBe(11);
+    expect(learn(learningAt(40, 36, 51)).target).toBe(44);
+  });
+
+  it("doubles in onboarding until the first threshold", () => {
+    expect(learn(learningAt(10, 8, 50, { doubling: true }))).toMatchObject({ target: 20, doubling: true });
+    expect(learn(learningAt(40, 38, 190, { doubling: true }))).toMatchObject({ doubling: false });
+  });
+
+  it("holds where concurrency is not the limit", () => {
+    expect(learn(learningAt(10, 6, 50))).toMatchObject({ target: 10, reason: "hold: not-limiting" });
+  });
+
+  it("lowers by at most 30 % where one more in flight buys no throughput", () => {
+    // 20 in flight at 100 ms are the throughput of 10 at 50 ms.
+    const lowered = learn(learningAt(20, 20, 100));
+    expect(lowered).toMatchObject({ target: 14, reason: "lower: gradient" });
+  });
+
+  it("is not moved by a sudden spike: a metric must be over for most of the window", () => {
+    const calm = learningAt(10, 8, 50);
+    const spiked = {
+      ...calm,
+      samples: calm.samples.map((sample, i) => (i < 2 ? { ...sample, serviceMs: 300 } : sample)),
+    };
+    // Two of six samples at six times the latency: the shape did move on average, so the curve is asked again first.
+    expect(learn(spiked).target).toBe(10);
+    const resource = calm.samples.map((sample, i) => ({ ...sample, signals: { memory: i < 2 ? 0.97 : 0.5 } }));
+    expect(learn({ ...calm, samples: resource }).target).toBe(11);
+  });
+
+  it("counts a resource only where it rises with in flight", () => {
+    const calm = learningAt(10, 8, 50);
+    const full = calm.samples.map((sample) => ({ ...sample, signals: { memory: 0.97 } }));
+    const preallocated = observeCurve(calm.curve, {
+      inFlight: 2,
+      serviceMs: 50,
+      completed: 500,
+      signals: { memory: 0.96 },
+    });
+    const growing = observeCurve(calm.curve, { inFlight: 2, serviceMs: 50, completed: 500, signals: { memory: 0.3 } });
+    expect(learn({ ...calm, samples: full, curve: preallocated }).target).toBe(11);
+    expect(learn({ ...calm, samples: full, curve: growing })).toMatchObject({ target: 7, reason: "lower: memory" });
+  });
+
+  it("follows a workload whose requests grew without taking it for overload, and widens its next steps", () => {
+    const heavier = learn(learningAt(10, 8, 100));
+    expect(heavier).toMatchObject({ target: 10, reason: "learn: shape-moved", wideCycles: 3 });
+  });
+
+  it("says nothing on too little load, or before its 30 s are over", () => {
+    const few = learningAt(10, 8, 50);
+    const sparse = { ...few, samples: few.samples.map((sample) => ({ ...sample, completed: 2 })) };
+    expect(learn(sparse)).toMatchObject({ target: 10, reason: "learn: too-little-load" });
+    expect(learnTarget(worldOf(), few, 59_999)).toBe(few);
+  });
+
+  it("never goes above what the model demands nor under 1", () => {
+    expect(learn(learningAt(8, 8, 50), worldOf({ maxInFlight: 8 })).target).toBe(8);
+    expect(learn(learningAt(1, 1, 500)).target).toBe(1);
+  });
+});
