@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { sha256Hex } from "../../runtime/core/canonical.ts";
+import { cacheDir as cacheDirOfRegions } from "../../runtime/regions/cache-dir.ts";
 
 /** The models' own sources. */
 export const EXAMPLE_DIR = join(import.meta.dirname, "../../examples/mlflow");
 
 /** The cache that all regions of the machine share. */
-export const cacheDir = process.env.PENSTOCK_CACHE ?? join(homedir(), ".cache", "penstock");
+export const cacheDir = cacheDirOfRegions();
 
 const sources = ["train.py", "waits.py", "requirements.txt", "python_env.yaml"];
 

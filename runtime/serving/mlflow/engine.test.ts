@@ -15,7 +15,7 @@ import { startMlflow } from "./engine.ts";
 
 const MISSING = existsSync(join(modelsDir, "expected.json"))
   ? ""
-  : " (skipped: the models are not there; make them with `node test/mlflow/make-models.ts`)";
+  : " (skipped: the models are not there; make them with `node bin/bootstrap.mjs run test/tools.ts`)";
 
 /** Bounds a wait for something that will come; how long it takes decides nothing. */
 const SOON = { timeout: 120_000, interval: 20 };
