@@ -151,7 +151,13 @@ export function isPastKnee(curve: Curve, inFlight: number, serviceMs: number): b
 export function risesWithLoad(curve: Curve, inFlight: number, name: string, reading: number): boolean {
   return curve.points.some((point) => {
     const lower = point.signals[name];
-    return inFlightOf(point) <= inFlight / 2 && lower !== undefined && reading > lower * RISES_RATIO;
+    // Under one in flight a replica is idle at times, whatever its kind.
+    return (
+      inFlightOf(point) >= 1 &&
+      inFlightOf(point) <= inFlight / 2 &&
+      lower !== undefined &&
+      reading > lower * RISES_RATIO
+    );
   });
 }
 

@@ -96,7 +96,7 @@ function replicasByCpu(world: World, memory: Memory, demand: Demand): number {
     toleranceRatio: TOLERANCE_RATIO,
   });
   const byDemand = Math.max(1, Math.ceil(demand.meanUp / (memory.learning.target ?? 1)));
-  return Math.min(replicas, byDemand * CPU_BOUND_FACTOR);
+  return Math.min(replicas, Math.ceil(byDemand * CPU_BOUND_FACTOR));
 }
 
 function horizontalInput(

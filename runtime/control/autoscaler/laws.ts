@@ -39,7 +39,7 @@ export const STARTUP_LEAST_MS = 30_000;
 /** CPU use of the allotment that more replicas should bring down to; concurrency at the knee runs just under it. */
 export const CPU_TARGET_RATIO = 0.9;
 /** CPU alone asks for at most this many times what requests in flight ask for: a busy loop at rest is not demand. */
-export const CPU_BOUND_FACTOR = 2;
+export const CPU_BOUND_FACTOR = 1.25;
 
 /** The vertical axis decides this often. */
 export const CYCLE_MS = 30_000;

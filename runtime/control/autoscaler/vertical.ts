@@ -27,9 +27,9 @@ const THRESHOLDS: Readonly<Record<string, number>> = {
 };
 /** Service time over its low-load value above which requests wait more than they are served: 2 at the knee of a batch. */
 const LATENCY_RATIO = 3;
-/** Full CPU counts only together with a service time this much over low load: at the knee itself it is full too. */
+/** Full CPU counts only together with service times over this much of low load: at the knee of a batch it is full, and they are twice. */
 const CPU_FULL_RATIO = 0.97;
-const CPU_SLOWER_RATIO = 1.5;
+const CPU_SLOWER_RATIO = 2.2;
 /** The workload's shape moved when service time at the same in flight moved by this share. */
 const SHAPE_RATIO = 0.2;
 const WIDE_CYCLES = 3;
