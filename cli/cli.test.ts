@@ -61,8 +61,8 @@ function deployIris(): void {
   region.board.put("wanted", aVersion().id, { version: aVersion().id, replicas: 1, targetConcurrency: 4 });
 }
 
-const prepared = (state: Prepared["state"], generation = 1): void =>
-  region.board.put("prepared", "iris", { endpoint: "iris", modelKey: "k", generation, state });
+const prepared = (state: Prepared["state"], deployNumber = 1): void =>
+  region.board.put("prepared", "iris", { endpoint: "iris", modelKey: "k", deployNumber, state });
 
 describe("looking", () => {
   test("get is a table for people without colour codes in a pipe, and JSON for programs", async () => {

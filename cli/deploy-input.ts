@@ -56,8 +56,12 @@ export function inputFromFlags(
   flags: DeployFlags,
   existing: EndpointSpec | null,
 ): DeployInput {
-  const { origin: _origin, generation: _generation, ...kept } = existing ?? { origin: null, generation: 0 };
-  const base = kept as Partial<EndpointSpec>;
+  const {
+    origin: _origin,
+    generation: _generation,
+    deployNumber: _deployNumber,
+    ...base
+  }: Partial<EndpointSpec> = existing ?? {};
   const concurrency = {
     ...base.concurrency,
     ...(flags.min === undefined ? {} : { min: flags.min }),

@@ -17,10 +17,10 @@ function stageOn(write: (board: FakeBoard) => void, spec = aSpec()) {
   return deployStage(viewEndpoint(board, spec, new Series(), { mono: asMonoMs(0), wall: asWallMs(0) }), 2);
 }
 
-const prepared = (state: Prepared["state"], generation = 2): Prepared => ({
+const prepared = (state: Prepared["state"], deployNumber = 2): Prepared => ({
   endpoint: "iris",
   modelKey: "k",
-  generation,
+  deployNumber,
   state,
 });
 const ready = prepared({ kind: "ready", version: fresh });

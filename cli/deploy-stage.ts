@@ -12,10 +12,10 @@ export type DeployStage =
       readonly lastLog: readonly string[];
     };
 
-/** The stage of the deploy that made `generation` of the spec, read from the endpoint's present view. */
-export function deployStage(view: EndpointView, generation: number): DeployStage {
-  const { prepared, preparedGeneration, versions } = view;
-  if (prepared === null || (preparedGeneration ?? 0) < generation) return underWay("waiting to be prepared");
+/** The stage of the deploy of that number, read from the endpoint's present view. */
+export function deployStage(view: EndpointView, deployNumber: number): DeployStage {
+  const { prepared, preparedDeployNumber, versions } = view;
+  if (prepared === null || (preparedDeployNumber ?? 0) < deployNumber) return underWay("waiting to be prepared");
   switch (prepared.kind) {
     case "failed":
       return { kind: "failed", why: prepared.why, todo: prepared.todo, lastLog: [] };

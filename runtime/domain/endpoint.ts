@@ -37,6 +37,8 @@ export interface EndpointSpec {
   readonly origin: Origin;
   /** Grows by 1 with each change a user makes. */
   readonly generation: number;
+  /** Grows by 1 with each deploy; the model is then looked at again, since an unchanged path may hold changed files. */
+  readonly deployNumber: number;
   /** Path, URL or package reference of the artifact. */
   readonly model: string;
   /** `auto`: chosen by looking at the artifact. */

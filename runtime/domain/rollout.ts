@@ -7,8 +7,8 @@ export interface Prepared {
   readonly endpoint: EndpointName;
   /** The modelKeyOf the spec this answers. */
   readonly modelKey: string;
-  /** Grows each time the user deploys again, so that an unchanged path with changed files is seen. */
-  readonly generation: number;
+  /** The deployNumber of the spec this answers. */
+  readonly deployNumber: number;
   readonly state:
     | {
         readonly kind: "working";

@@ -32,7 +32,9 @@ export function makeOperations(parts: OperationParts): RegionOperations {
     removeEndpoint: (name) => spec.remove(name),
     redeploy: (name) => {
       const known = board.get("spec", name);
-      if (known.kind === "known") spec.set(name, { ...known.value, generation: known.value.generation + 1 });
+      if (known.kind !== "known") return;
+      const { generation, deployNumber } = known.value;
+      spec.set(name, { ...known.value, generation: generation + 1, deployNumber: deployNumber + 1 });
     },
     applyKeys,
     replay,

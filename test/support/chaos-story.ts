@@ -20,9 +20,15 @@ export function playChaos(seed: number, laws: Partial<Laws> = {}): ModelledRegio
   region.apply(specOf("main", main));
   region.apply(specOf("side", { concurrency: { min: 0, max: 16 } }));
   region.apply(specOf("gone"));
-  at(some(15_000, 30_000), () => region.apply(specOf("main", { ...main, generation: 2, model: "./v2-slow" })));
-  at(some(60_000, 80_000), () => region.apply(specOf("main", { ...main, generation: 3, model: "./v3-crashes" })));
-  at(some(110_000, 125_000), () => region.apply(specOf("main", { ...main, generation: 4, model: "./v4" })));
+  at(some(15_000, 30_000), () =>
+    region.apply(specOf("main", { ...main, generation: 2, deployNumber: 2, model: "./v2-slow" })),
+  );
+  at(some(60_000, 80_000), () =>
+    region.apply(specOf("main", { ...main, generation: 3, deployNumber: 3, model: "./v3-crashes" })),
+  );
+  at(some(110_000, 125_000), () =>
+    region.apply(specOf("main", { ...main, generation: 4, deployNumber: 4, model: "./v4" })),
+  );
   at(some(30_000, 60_000), () => region.apply(canary(2, 20)));
   at(some(90_000, 130_000), () => region.apply(canary(3, 100)));
   at(some(60_000, 140_000), () => region.remove("gone"));
@@ -45,6 +51,7 @@ export function playChaos(seed: number, laws: Partial<Laws> = {}): ModelledRegio
 function canary(generation: number, canaryPercent: number) {
   return specOf("side", {
     generation,
+    deployNumber: generation,
     model: "./side-v2",
     concurrency: { min: 0, max: 16 },
     traffic: { kind: "latest", canaryPercent },

@@ -20,6 +20,7 @@ export function specOf(name: string, change: Partial<EndpointSpec> = {}): Endpoi
     name,
     origin: "api",
     generation: 1,
+    deployNumber: 1,
     model: "./v1",
     runtime: "onnx",
     modelSha256: null,
@@ -57,7 +58,7 @@ export function preparedOf(spec: EndpointSpec): Prepared {
   return {
     endpoint: spec.name,
     modelKey: modelKeyOf(spec),
-    generation: spec.generation,
+    deployNumber: spec.deployNumber,
     state: { kind: "ready", version: versionOf(spec) },
   };
 }

@@ -20,7 +20,7 @@ class Endpoint {
   fact: Rollout | null = null;
   reason = "";
   atMs = 0;
-  wish: RolloutWorld["wish"] = { generation: 1, traffic: latest(), keepVersions: 2 };
+  wish: RolloutWorld["wish"] = { deployNumber: 1, traffic: latest(), keepVersions: 2 };
   candidate: RolloutWorld["candidate"] = v1;
   loadTimes: RolloutWorld["loadTimes"] = [];
   readonly facts = new Map<string, Partial<VersionFacts>>();
@@ -53,7 +53,7 @@ class Endpoint {
 
   deploy(candidate: RolloutWorld["candidate"], traffic: TrafficPolicy = latest()): void {
     this.candidate = candidate;
-    this.wish = { generation: (this.wish?.generation ?? 0) + 1, traffic, keepVersions: 2 };
+    this.wish = { deployNumber: (this.wish?.deployNumber ?? 0) + 1, traffic, keepVersions: 2 };
   }
 }
 
@@ -229,7 +229,7 @@ const worlds = fc
     });
     return {
       endpoint: "iris",
-      wish: drawn.policy === null ? null : { generation: 3, traffic: drawn.policy, keepVersions: 1 },
+      wish: drawn.policy === null ? null : { deployNumber: 3, traffic: drawn.policy, keepVersions: 1 },
       candidate: drawn.candidate,
       previous: versions.length === 0 ? null : { endpoint: "iris", versions, updatedAtMs: asWallMs(1_000_500) },
       hostKnown: drawn.hostKnown,

@@ -22,14 +22,14 @@ export function decideRollout(world: RolloutWorld, before: RolloutMemory, now: N
     const versions = decideRemoval(world, now.mono);
     return verdict(world, memory, now, { versions, reason: "end: endpoint is deleted" });
   }
-  const { generation, traffic, keepVersions } = world.wish;
+  const { deployNumber, traffic, keepVersions } = world.wish;
   const budgetOf = (rolled: RolledVersion) => computeStagingBudgetMs(rolled.version, memory.loadTimes);
   const known = rebase(world.previous, memory.startedAt ?? now, budgetOf).map((rolled) =>
     failIfOver(rolled, factsOf(world, rolled.version.id), now.mono),
   );
-  const failedUnder = noteFailures(known, memory, generation);
+  const failedUnder = noteFailures(known, memory, deployNumber);
   const named = traffic.kind === "split" ? traffic.parts.map((part) => part.version) : [world.candidate?.id];
-  const again = failedUnder.filter(({ id, generation: under }) => under < generation && named.includes(id));
+  const again = failedUnder.filter(({ id, deployNumber: under }) => under < deployNumber && named.includes(id));
   const retried = known.map((rolled) =>
     again.some(({ id }) => id === rolled.version.id) ? enter(rolled, "kept", now.mono) : rolled,
   );
@@ -67,10 +67,10 @@ function factsOf(world: RolloutWorld, id: VersionId): VersionFacts {
 }
 
 /** A failure counts for the spec it happened under. One whose note was lost with the process counts for the present one. */
-function noteFailures(versions: readonly RolledVersion[], memory: RolloutMemory, generation: number) {
+function noteFailures(versions: readonly RolledVersion[], memory: RolloutMemory, deployNumber: number) {
   return versions
     .filter((rolled) => rolled.phase === "failed")
-    .map(({ version }) => memory.failedUnder.find(({ id }) => id === version.id) ?? { id: version.id, generation });
+    .map(({ version }) => memory.failedUnder.find(({ id }) => id === version.id) ?? { id: version.id, deployNumber });
 }
 
 /** The newest prepared version stands first; one not seen before waits as `kept` until the split wants it. */

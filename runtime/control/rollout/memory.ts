@@ -22,10 +22,10 @@ export interface Sized {
   readonly atMs: MonoMs;
 }
 
-/** A failed version and the generation of the spec it failed under. */
+/** A failed version and the deploy it failed under. */
 export interface FailedUnder {
   readonly id: VersionId;
-  readonly generation: number;
+  readonly deployNumber: number;
 }
 
 /** What outlives the process. */

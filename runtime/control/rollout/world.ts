@@ -8,7 +8,11 @@ import type { RuntimeKind, Version } from "../../domain/version.ts";
 export interface RolloutWorld {
   readonly endpoint: EndpointName;
   /** What the user wants; null once the endpoint is deleted. */
-  readonly wish: { readonly generation: number; readonly traffic: TrafficPolicy; readonly keepVersions: number } | null;
+  readonly wish: {
+    readonly deployNumber: number;
+    readonly traffic: TrafficPolicy;
+    readonly keepVersions: number;
+  } | null;
   /** The version made of what the spec names now; null while it is being prepared, or when that failed. */
   readonly candidate: Version | null;
   readonly previous: Rollout | null;
@@ -57,7 +61,7 @@ export function observeRollout(board: BoardView, endpoint: string): RolloutWorld
     wish:
       spec.kind === "known"
         ? {
-            generation: spec.value.generation,
+            deployNumber: spec.value.deployNumber,
             traffic: spec.value.traffic,
             keepVersions: spec.value.keepVersions,
           }

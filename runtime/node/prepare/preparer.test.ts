@@ -48,14 +48,20 @@ function newPreparer(): Preparer {
   });
 }
 
-function specOf(input: Readonly<Record<string, unknown>>, generation = 1): EndpointSpec {
-  return { ...endpointInput.parse({ name: "iris", ...input }), origin: "api", generation, idempotent: true };
+function specOf(input: Readonly<Record<string, unknown>>, deployNumber = 1): EndpointSpec {
+  return {
+    ...endpointInput.parse({ name: "iris", ...input }),
+    origin: "api",
+    generation: deployNumber,
+    deployNumber,
+    idempotent: true,
+  };
 }
 
 async function versionFrom(spec: EndpointSpec): Promise<Version> {
   preparer.want(spec);
   return vi.waitFor(() => {
-    const last = published.findLast(({ generation }) => generation === spec.generation)?.state;
+    const last = published.findLast(({ deployNumber }) => deployNumber === spec.deployNumber)?.state;
     if (last?.kind !== "ready") throw new Error(`not ready: ${JSON.stringify(last)}`);
     return last.version;
   }, SOON);
@@ -155,14 +161,14 @@ describe("what goes wrong", () => {
 });
 
 describe("wanting", () => {
-  test("the same again does nothing; a newer generation answers with that generation", async () => {
+  test("the same again does nothing; a newer deployNumber answers with that deployNumber", async () => {
     const spec = specOf({ model: putModel() });
     await versionFrom(spec);
     const before = published.length;
     preparer.want(spec);
-    await versionFrom({ ...spec, generation: 2 });
+    await versionFrom({ ...spec, deployNumber: 2 });
     const ready = published.slice(before).filter(({ state }) => state.kind === "ready");
-    expect(ready.map(({ generation }) => generation)).toEqual([2]);
+    expect(ready.map(({ deployNumber }) => deployNumber)).toEqual([2]);
   });
 
   test("a newer spec ends the work on the old one, which publishes nothing more", async () => {
@@ -172,8 +178,8 @@ describe("wanting", () => {
     await versionFrom(specOf({ model: putModel() }, 2));
     stalled.closeAllConnections();
     stalled.close();
-    const lastOfOld = published.findLastIndex(({ generation }) => generation === 1);
-    const firstOfNew = published.findIndex(({ generation }) => generation === 2);
+    const lastOfOld = published.findLastIndex(({ deployNumber }) => deployNumber === 1);
+    const firstOfNew = published.findIndex(({ deployNumber }) => deployNumber === 2);
     expect(lastOfOld).toBeLessThan(firstOfNew);
   });
 

@@ -49,19 +49,19 @@ export class Preparer {
   }
 
   /**
-   * The endpoint shall have the model that `spec` names. The same model and generation again changes nothing; a newer
+   * The endpoint shall have the model that `spec` names. The same model and deploy again changes nothing; a newer
    * one ends the work on the old. `kept` is the fact of an earlier life: a ready one whose files are still there is
    * published again as it is.
    */
   want(spec: EndpointSpec, kept: Prepared | null = null): void {
     const modelKey = modelKeyOf(spec);
     const current = this.#works.get(spec.name);
-    if (current?.modelKey === modelKey && current.spec.generation === spec.generation) return;
+    if (current?.modelKey === modelKey && current.spec.deployNumber === spec.deployNumber) return;
     current?.abort.abort(new Superseded());
     const abort = new AbortController();
     const before = current?.done ?? Promise.resolve();
     const stillGood =
-      kept?.modelKey === modelKey && kept.generation === spec.generation && isReady(kept, this.#deps.dataDir);
+      kept?.modelKey === modelKey && kept.deployNumber === spec.deployNumber && isReady(kept, this.#deps.dataDir);
     const done = stillGood
       ? before.then(() => this.#deps.publish(kept))
       : before.then(() => this.#work(spec, modelKey, abort.signal));
@@ -102,7 +102,7 @@ export class Preparer {
     const log = this.#deps.log.with({ endpoint: spec.name });
     const tell = (state: Prepared["state"]): void => {
       if (signal.aborted) return;
-      this.#deps.publish({ endpoint: spec.name, modelKey, generation: spec.generation, state });
+      this.#deps.publish({ endpoint: spec.name, modelKey, deployNumber: spec.deployNumber, state });
     };
     try {
       const version: Version = await makeVersion(spec, {

@@ -119,10 +119,11 @@ export const endpointView = shows<EndpointView>(
       spec: endpointInput.safeExtend({
         origin: z.enum(["api", "file"]),
         generation: z.number(),
+        deployNumber: z.number(),
         idempotent: z.boolean(),
       }),
       prepared: z.looseObject({ kind: z.enum(["working", "ready", "failed"]) }).nullable(),
-      preparedGeneration: nullableNumber,
+      preparedDeployNumber: nullableNumber,
       doors: z.array(z.enum(["openai", "mlflow", "kserve", "raw"])).readonly(),
       versions: z.array(versionView).readonly(),
       replicas: z.array(replicaView).readonly(),

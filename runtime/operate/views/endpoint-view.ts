@@ -19,7 +19,7 @@ export interface EndpointView {
   /** The state of making the newest version, or null before that began. */
   readonly prepared: Prepared["state"] | null;
   /** Generation of the spec that `prepared` answers. */
-  readonly preparedGeneration: number | null;
+  readonly preparedDeployNumber: number | null;
   /** Door names, the preferred one first; empty before a version exists. */
   readonly doors: readonly Door[];
   readonly versions: readonly VersionView[];
@@ -45,7 +45,7 @@ export function viewEndpoint(board: BoardView, spec: EndpointSpec, measured: Mea
     status: statusOf(prepared, versions, replicas),
     spec,
     prepared: prepared?.state ?? null,
-    preparedGeneration: prepared?.generation ?? null,
+    preparedDeployNumber: prepared?.deployNumber ?? null,
     doors: newest === undefined ? [] : DOORS_OF_RUNTIME[newest.runtime],
     versions,
     replicas,

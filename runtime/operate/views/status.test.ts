@@ -16,7 +16,7 @@ function statusOn(write: (board: FakeBoard) => void) {
   return viewEndpoint(board, aSpec(), new Series(), { mono: asMonoMs(0), wall: asWallMs(0) }).status;
 }
 
-const prepared = (state: Prepared["state"]): Prepared => ({ endpoint: "iris", modelKey: "k", generation: 1, state });
+const prepared = (state: Prepared["state"]): Prepared => ({ endpoint: "iris", modelKey: "k", deployNumber: 1, state });
 const failedPreparation = prepared({ kind: "failed", code: "X", why: "no such file", todo: "Check it." });
 const wants = (board: FakeBoard, replicas: number): void =>
   board.put("wanted", iris, { version: iris, replicas, targetConcurrency: 4 });
