@@ -48,6 +48,8 @@ export interface EndpointSpec {
   readonly run: RunSettings;
   /** Requests in flight over the whole endpoint: `min` is provisioned (0 = may sleep), `max` the most it may scale to. */
   readonly concurrency: { readonly min: number; readonly max: number };
+  /** Where `concurrency.min` is 0: the last replica ends once nothing has come for this long. */
+  readonly sleepAfterMs: number;
   readonly traffic: TrafficPolicy;
   /** A request may be sent to a second replica after a fault even though the first one saw it. */
   readonly idempotent: boolean;

@@ -121,7 +121,7 @@ function boardOf(view: LabView, options: AutoscalerLabOptions, load: RouterLoad 
     rollout: new Map([
       [ENDPOINT, { endpoint: ENDPOINT, versions: rolled(version, options), updatedAtMs: asWallMs(0) }],
     ]),
-    spec: new Map([[ENDPOINT, { concurrency: options.concurrency } as EndpointSpec]]),
+    spec: new Map([[ENDPOINT, { concurrency: options.concurrency, sleepAfterMs: 120_000 } as EndpointSpec]]),
     routerLoad: load === null ? new Map() : new Map([["router-0", load]]),
     replicaSet: new Map([
       [VERSION, { version, replicas: view.fleet.replicas.map((replica) => ({ id: replica.id, draining: false })) }],

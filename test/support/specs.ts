@@ -31,6 +31,7 @@ export function specOf(name: string, change: Partial<EndpointSpec> = {}): Endpoi
     timeouts: { connectMs: 1_000, firstByteMs: 30_000, stallMs: 15_000, requestMs: 60_000 },
     queue: { maxRequests: 1_000, maxBytes: 2 ** 20, maxWaitMs: 60_000 },
     maxBodyBytes: 2 ** 20,
+    sleepAfterMs: 120_000,
     keepVersions: 3,
     logLevel: "info",
     traceSampleRatio: 0,

@@ -109,6 +109,12 @@ export const endpointInput = z
     runtime: z.enum(["auto", "onnx", "gguf", "mlflow", "custom"]).default("auto"),
     run: runSettings.prefault({}),
     concurrency: concurrency.prefault({}),
+    sleepAfterMs: z
+      .int()
+      .min(1_000)
+      .max(2_592_000_000)
+      .default(120_000)
+      .describe("With concurrency.min 0: sleeps once nothing has come for this long; waking costs a start"),
     traffic: traffic.prefault({ kind: "latest" }),
     idempotent: z
       .boolean()

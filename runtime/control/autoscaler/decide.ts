@@ -3,12 +3,12 @@ import { asMonoMs, type MonoMs, type Now } from "../../core/time.ts";
 import { meanPerMs } from "../../core/window/span-sums.ts";
 import type { Wanted } from "../../domain/replica.ts";
 import { risesWithLoad } from "./curve.ts";
-import type { Demand } from "./demand.ts";
+import type { Demand, Flow } from "./demand.ts";
 import { concurrencyAsked, ingestLoad, readDemand } from "./demand.ts";
 import type { HorizontalInput } from "./horizontal.ts";
 import { decideHorizontal, madeUpReplicas } from "./horizontal.ts";
 import { hpaReplicas } from "./hpa-ratio.ts";
-import { CPU_BOUND_FACTOR, CPU_TARGET_RATIO, DECISION_MS, FAST_WINDOW_MS, IDLE_MS, TOLERANCE_RATIO } from "./laws.ts";
+import { CPU_BOUND_FACTOR, CPU_TARGET_RATIO, DECISION_MS, FAST_WINDOW_MS, TOLERANCE_RATIO } from "./laws.ts";
 import type { Memory } from "./memory.ts";
 import { cpuRatios, takeSamples } from "./sampling.ts";
 import type { Supply } from "./supply.ts";
@@ -26,7 +26,8 @@ export function decide(world: World, memory: Memory, now: Now): Verdict<Memory, 
   const sampled = takeSamples(world, startTarget(world, seen.learning), ingested.flows, now.mono);
   const learning = learnTarget(world, sampled, now.mono);
   const cpuReplicas = replicasByCpu(world, seen, demand);
-  const watched = watch(world, { ...seen, cpuReplicas, learning }, demand, now.mono);
+  const active = isActive(ingested.flows, demand);
+  const watched = watch(world, { ...seen, cpuReplicas, learning }, demand, active, now.mono);
   const supply = computeSupply(world.replicas, learning.startupMs, { monoMs: now.mono, wallMs: now.wall });
   const target = learning.target ?? 1;
   const wanted = (replicas: number): Wanted => ({ version: world.version, replicas, targetConcurrency: target });
@@ -45,24 +46,29 @@ export function decide(world: World, memory: Memory, now: Now): Verdict<Memory, 
       reason: madeUp > 0 ? `${step.reason}+replace-lost` : step.reason,
       inputs: { ...explain(input, learning.reason), madeUp },
     },
-    wakeAtMs: step.replicas === 1 ? sleepAtMs(watched, now.mono) : null,
+    wakeAtMs: step.replicas === 1 ? sleepAtMs(world, watched, now.mono) : null,
   };
 }
 
 /** When the idle window of the last replica ends, or null where that is past. */
-function sleepAtMs(memory: Memory, nowMs: number): MonoMs | null {
-  if (memory.lastActiveMs === null) return null;
-  const atMs = memory.lastActiveMs + IDLE_MS;
+function sleepAtMs(world: World, memory: Memory, nowMs: number): MonoMs | null {
+  if (memory.lastActiveMs === null || world.sleepAfterMs === null) return null;
+  const atMs = memory.lastActiveMs + world.sleepAfterMs;
   return atMs > nowMs ? asMonoMs(atMs) : null;
 }
 
+/** Whether requests came or were held since the last look, or are now. */
+function isActive(flows: readonly Flow[], demand: Demand): boolean {
+  const came = (flow: Flow) => flow.arrivals + flow.turnedAway + flow.inFlightMs + flow.queuedMs > 0;
+  return demand.inFlightNow + demand.queuedNow > 0 || flows.some(came);
+}
+
 /** Keeps track of what holds scale-down back: how long the window was watched, activity, first readiness, the period. */
-function watch(world: World, memory: Memory, demand: Demand, nowMs: number): Memory {
+function watch(world: World, memory: Memory, demand: Demand, active: boolean, nowMs: number): Memory {
   const sizedForWeight = world.place?.sizedForWeight ?? 0;
   // A window watched at a smaller share of the traffic says nothing about the larger one.
   const shareGrew = memory.sizedForWeight !== null && sizedForWeight > memory.sizedForWeight;
   const blind = demand.seen === "missing";
-  const active = demand.inFlightNow + demand.queuedNow > 0 || demand.meanFast > 0;
   const existing = world.replicas.ready + world.replicas.startingSinceMs.length + world.replicas.broken;
   const wanted = memory.wanted ?? 0;
   const known = memory.anchor === null ? Math.max(wanted, existing) : wanted;
@@ -132,6 +138,7 @@ function horizontalInput(
     cpuReplicas: memory.cpuReplicas,
     watchedMs: memory.watchedSinceMs === null ? 0 : now.mono - memory.watchedSinceMs,
     idleMs: memory.lastActiveMs === null ? 0 : now.mono - memory.lastActiveMs,
+    sleepAfterMs: world.sleepAfterMs,
     maySleep: !staging && (memory.everReady || supply.pending === 0),
     saturated: demand.queuedNow > 0,
     warmReplicas: world.warmReplicas,

@@ -14,6 +14,7 @@ function worldOf(routers: readonly RouterRows[], place: Partial<NonNullable<Worl
     endpoint: "iris",
     place: { phase: "serving", weight: 100, sizedForWeight: 100, ...place },
     concurrency: { min: 0, max: 1_000 },
+    sleepAfterMs: 120_000,
     maxInFlight: null,
     routers,
     replicas: {

@@ -21,6 +21,7 @@ function inputOf(change: Change = {}): HorizontalInput {
     cpuReplicas: 0,
     watchedMs: 3_600_000,
     idleMs: 0,
+    sleepAfterMs: 120_000,
     maySleep: true,
     saturated: false,
     warmReplicas: 0,
@@ -112,6 +113,11 @@ describe("zero", () => {
   it("is reached from one replica after the idle window only", () => {
     expect(decideHorizontal(inputOf({ ...one, idleMs: 119_999 })).replicas).toBe(1);
     expect(decideHorizontal(inputOf({ ...one, idleMs: 120_000 }))).toEqual({ replicas: 0, reason: "scale: sleep" });
+  });
+
+  it("waits as long as the endpoint's spec says, and for ever while the spec is missing", () => {
+    expect(decideHorizontal(inputOf({ ...one, sleepAfterMs: 1_000, idleMs: 1_000 })).replicas).toBe(0);
+    expect(decideHorizontal(inputOf({ ...one, sleepAfterMs: null, idleMs: 1_000_000 })).replicas).toBe(1);
   });
 
   it("is not reached before the first readiness, below the minimum, or half blind", () => {

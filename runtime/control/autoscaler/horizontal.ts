@@ -3,7 +3,6 @@ import {
   DOWN_STEP_SHARE,
   DOWN_WINDOW_MS,
   FAST_LANE_RATIO,
-  IDLE_MS,
   TOLERANCE_RATIO,
   UP_STEP_FACTOR,
   WARM_SHARE,
@@ -26,6 +25,8 @@ export interface HorizontalInput {
   /** How long the down window has been watched, and how long nothing has come. */
   readonly watchedMs: number;
   readonly idleMs: number;
+  /** Null while the spec is missing. */
+  readonly sleepAfterMs: number | null;
   readonly maySleep: boolean;
   /** Requests wait or CPU is full: what is in flight says too little. */
   readonly saturated: boolean;
@@ -114,10 +115,11 @@ function downStep(input: HorizontalInput): Step {
 /** From one replica to none has its own rule: nothing came for the idle window, and nothing is unclear. */
 function sleepStep(input: HorizontalInput): Step {
   const hold = (reason: string): Step => ({ replicas: 1, reason });
-  if (input.idleMs < IDLE_MS) return hold("hold: within-tolerance");
+  const { sleepAfterMs } = input;
+  if (sleepAfterMs === null || input.idleMs < sleepAfterMs) return hold("hold: within-tolerance");
   if (input.bounds.min > 0) return hold("hold: minimum");
   if (input.demand.seen !== "whole") return hold("hold: silent-router");
-  if (input.watchedMs < IDLE_MS) return hold("hold: window-not-seen");
+  if (input.watchedMs < sleepAfterMs) return hold("hold: window-not-seen");
   if (!input.maySleep) return hold("hold: not-ready-yet");
   return { replicas: 0, reason: "scale: sleep" };
 }

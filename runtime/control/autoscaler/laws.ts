@@ -20,8 +20,6 @@ export const UP_STEP_FACTOR = 8;
 export const WARM_SHARE = 0.5;
 /** Largest shrink per period, as a share of what was wanted. */
 export const DOWN_STEP_SHARE = 0.3;
-/** A single replica with no request for this long goes to sleep; waking costs a start, so well above the fast window. */
-export const IDLE_MS = 120_000;
 /** What waits is to be worked off within this time beside new arrivals: waiting for a start is not concurrency. */
 export const DRAIN_MS = 30_000;
 /** A router not heard for this long is silent: reports come each second, and two may be lost. */

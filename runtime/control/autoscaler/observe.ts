@@ -27,6 +27,7 @@ export function observe(board: BoardView, version: VersionId): World {
             sizedForWeight: found.rolled.sizedForWeight,
           },
     concurrency: spec.kind === "known" ? { ...spec.value.concurrency } : null,
+    sleepAfterMs: spec.kind === "known" ? spec.value.sleepAfterMs : null,
     maxInFlight: run?.maxInFlight ?? null,
     routers: found === null ? [] : routerRows(board, found.rollout),
     replicas: replicasOf(board, version, run?.cpuCount ?? 1),

@@ -10,6 +10,7 @@ function worldOf(change: Partial<World> = {}, probedConcurrency: number | null =
     endpoint: "iris",
     place: { phase: "serving", weight: 100, sizedForWeight: 100 },
     concurrency: { min: 0, max: 1_000 },
+    sleepAfterMs: 120_000,
     maxInFlight: null,
     routers: [],
     replicas: {

@@ -9,6 +9,8 @@ export interface World {
   readonly place: Place | null;
   /** The endpoint's range of requests in flight, or null while its spec is missing. */
   readonly concurrency: { readonly min: number; readonly max: number } | null;
+  /** With a minimum of 0, the last replica ends once nothing came for this long; null while the spec is missing. */
+  readonly sleepAfterMs: number | null;
   /** Cap that the model itself demands on one replica, or null. */
   readonly maxInFlight: number | null;
   readonly routers: readonly RouterRows[];

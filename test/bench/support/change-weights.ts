@@ -1,0 +1,35 @@
+import { readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { runProgram } from "../../../runtime/packaging/run-program.ts";
+
+/** Loads the saved scikit-learn model of `folder`, shifts its intercept and saves it again with the very same requirements. */
+const PROGRAM = `
+import pathlib, shutil, sys
+import mlflow.sklearn
+from mlflow.models import Model
+folder = pathlib.Path(sys.argv[1])
+model = mlflow.sklearn.load_model(str(folder))
+meta = Model.load(str(folder))
+model.intercept_ = model.intercept_ + 0.001
+out = folder.with_suffix(".new")
+mlflow.sklearn.save_model(model, out, signature=meta.signature, pip_requirements=str(folder / "requirements.txt"))
+for name in ("requirements.txt", "python_env.yaml", "conda.yaml"):
+    shutil.copy(folder / name, out / name)
+for name in ("input_example.json", "serving_input_example.json"):
+    if (folder / name).exists():
+        shutil.copy(folder / name, out / name)
+shutil.rmtree(folder)
+out.rename(folder)
+`;
+
+/** Gives the model saved in `folder` other weights; nothing else of it changes. `models`: where its environment is. */
+export async function changeWeights(models: string, folder: string): Promise<void> {
+  const environments = join(models, "environments");
+  for (const hash of readdirSync(environments)) {
+    const python = join(environments, hash, "bin", "python");
+    const ended = await runProgram(python, ["-c", PROGRAM, folder], new AbortController().signal);
+    if (ended.code === 0) return;
+    rmSync(`${folder}.new`, { recursive: true, force: true });
+  }
+  throw new Error(`no environment in ${environments} can load ${folder}`);
+}

@@ -1,0 +1,88 @@
+import type { LoadPlan } from "../../../cli/load/generator.ts";
+import { LogHistogram } from "../../../cli/load/log-histogram.ts";
+import type { Tally } from "../../../cli/load/tally.ts";
+import { runLoad } from "../../../cli/load/threads.ts";
+import type { TestRegion } from "../../e2e/region.ts";
+
+/** One look at a run under way; rates and quantile over the time since the look before. */
+export interface Point {
+  /** Since the run's start. */
+  readonly atMs: number;
+  readonly sentRps: number;
+  readonly goodRps: number;
+  readonly failed: number;
+  /** Null where no answer came. */
+  readonly p99Ms: number | null;
+  readonly inFlight: number;
+  /** Null while the region's API does not answer. */
+  readonly ready: number | null;
+  readonly wanted: number | null;
+}
+
+/** A finished run of load with its points. */
+export interface Timeline {
+  readonly tally: Tally;
+  readonly points: readonly Point[];
+}
+
+/** Runs a plan on an endpoint and looks at both each `everyMs`. `onPoint` sees each look as it is taken. */
+export async function runTimeline(
+  region: TestRegion,
+  endpoint: string,
+  plan: LoadPlan,
+  everyMs: number,
+  onPoint: (point: Point) => void,
+): Promise<Timeline> {
+  const run = runLoad(plan, 1);
+  const startedAtMs = performance.now();
+  const points: Point[] = [];
+  let before = markOf(run.soFar(), startedAtMs);
+  const look = async (): Promise<void> => {
+    const view = await region.endpoint(endpoint).catch(() => null);
+    const tally = run.soFar();
+    const now = markOf(tally, performance.now());
+    const seconds = (now.atMs - before.atMs) / 1_000;
+    const point: Point = {
+      atMs: now.atMs - startedAtMs,
+      sentRps: (now.sent - before.sent) / seconds,
+      goodRps: (now.latency.count - before.latency.count) / seconds,
+      failed: tally.failed,
+      p99Ms: since(before.latency, now.latency).quantileMs(0.99),
+      inFlight: tally.inFlight,
+      ready: view?.scale.ready ?? null,
+      wanted: view?.scale.wanted ?? null,
+    };
+    before = now;
+    points.push(point);
+    onPoint(point);
+  };
+  let looking = Promise.resolve();
+  const timer = setInterval(() => {
+    looking = looking.then(look);
+  }, everyMs);
+  const tally = await run.finished;
+  clearInterval(timer);
+  await looking;
+  return { tally, points };
+}
+
+interface Mark {
+  readonly atMs: number;
+  readonly sent: number;
+  readonly latency: LogHistogram;
+}
+
+function markOf(tally: Tally, atMs: number): Mark {
+  const latency = new LogHistogram();
+  latency.add(tally.latency.counts());
+  return { atMs, sent: tally.sent, latency };
+}
+
+/** What a growing histogram has gained. */
+function since(before: LogHistogram, now: LogHistogram): LogHistogram {
+  const old = before.counts().counts;
+  const { counts, maxMs, sumMs } = now.counts();
+  const gained = new LogHistogram();
+  gained.add({ counts: counts.map((count, index) => count - (old[index] ?? 0)), maxMs, sumMs });
+  return gained;
+}
