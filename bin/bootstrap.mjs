@@ -3,10 +3,13 @@
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
+/** From util-linux: runs a program with a signal to be sent to it when its parent dies. */
+const SETPRIV = "/usr/bin/setpriv";
 const stampFile = join(root, "node_modules", ".penstock-lock");
 
 /** Runs `npm ci` unless node_modules was made from this very lockfile. */
@@ -38,10 +41,21 @@ export function nodeBinary() {
   return process.exit(1);
 }
 
-/** Runs a program in the foreground with the pinned tools first on the PATH, and ends as it ends. */
+/**
+ * Runs a program in the foreground with the pinned tools first on the PATH, and ends as it ends. Where the system can
+ * (Linux), the program is told to end also when this launcher is killed without a word.
+ */
 export function handOver(program, args) {
-  const env = { ...process.env, PATH: `${join(root, "node_modules", ".bin")}:${process.env.PATH ?? ""}` };
-  const child = spawn(program, args, { stdio: "inherit", env });
+  const cacheDir = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "penstock");
+  const env = {
+    NODE_COMPILE_CACHE: join(cacheDir, "compiled"),
+    ...process.env,
+    PATH: `${join(root, "node_modules", ".bin")}:${process.env.PATH ?? ""}`,
+  };
+  const [first, ...rest] = existsSync(SETPRIV)
+    ? [SETPRIV, "--pdeathsig", "TERM", "--", program, ...args]
+    : [program, ...args];
+  const child = spawn(first, rest, { stdio: "inherit", env });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGINT" ? 130 : 1)));
 }

@@ -12,6 +12,10 @@ export interface DeployFlags {
   readonly max?: number;
   readonly cpu?: number;
   readonly canary?: number;
+  /** A shell command line of a server that listens on $PORT. */
+  readonly command?: string;
+  /** Base URL of a server that runs elsewhere. */
+  readonly server?: string;
 }
 
 /** An endpoint input for the API: only the fields that were said, the rest are the API's defaults. */
@@ -67,7 +71,12 @@ export function inputFromFlags(
     ...(flags.min === undefined ? {} : { min: flags.min }),
     ...(flags.max === undefined ? {} : { max: flags.max }),
   };
-  const run = { ...base.run, ...(flags.cpu === undefined ? {} : { cpuCount: flags.cpu }) };
+  const run = {
+    ...base.run,
+    ...(flags.cpu === undefined ? {} : { cpuCount: flags.cpu }),
+    ...(flags.command === undefined ? {} : { command: ["sh", "-c", flags.command] }),
+    ...(flags.server === undefined ? {} : { url: flags.server }),
+  };
   return {
     ...base,
     name,

@@ -72,6 +72,8 @@ function addDeployCommand(program: Command): void {
     .option("--min <n>", "requests in flight always provisioned; 0 = may sleep", integer(0, 100_000))
     .option("--max <n>", "most requests in flight", integer(1, 1_000_000))
     .option("--cpu <cores>", "CPU cores of one replica", positive)
+    .option("--command <line>", "custom: how to start a server that listens on $PORT, in the path's folder")
+    .option("--server <url>", "custom: a server that runs elsewhere")
     .option("--canary <percent>", "share of traffic for the new version", integer(1, 100))
     .option("--no-wait", "return once the region has accepted it")
     .option("--wait-timeout <seconds>", "longest wait", integer(1, 86_400), 1_800)
