@@ -33,8 +33,8 @@ export interface ServingRequest {
   readonly method: string;
   /** Path without the query. */
   readonly path: string;
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Value of a header by its lower-case name, or null. */
+  header(name: string): string | null;
   readonly body: Buffer;
   /** A canary or warm-up of this replica's own keeper: it must not move load counters. */
   readonly probe: boolean;

@@ -36,6 +36,7 @@ function main(data: KeeperThreadData): void {
   const slots = [new Float64Array(data.counters)];
   const serving = parentPort;
   assert(serving !== null, "the keeper's thread is started by the serving thread");
+  const say = (message: FromKeeperThread): void => serving.postMessage(message);
   const makeReady = async ({ address, probes }: Listening): Promise<void> => {
     try {
       await keeper.makeReady({
@@ -48,12 +49,16 @@ function main(data: KeeperThreadData): void {
     } catch (error) {
       // Any other error ends this thread, and with it the replica.
       if (!(error instanceof UserError)) throw error;
-      serving.postMessage({ code: error.code, why: error.message, todo: error.todo } as FromKeeperThread);
+      const { code, message: why, todo } = error;
+      say({ kind: "failed", code: code as `PENSTOCK_${string}`, why, todo });
     }
   };
   serving.on("message", (message: ToKeeperThread) => {
-    if (message.kind === "draining") keeper.drain();
-    else void makeReady(message);
+    if (message.kind === "listening") void makeReady(message);
+    else {
+      keeper.drain();
+      say({ kind: "drain-reported" });
+    }
   });
 }
 

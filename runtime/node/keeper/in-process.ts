@@ -25,12 +25,10 @@ export type ToKeeperThread =
   | { readonly kind: "listening"; readonly address: Address; readonly probes: Probes }
   | { readonly kind: "draining" };
 
-/** What the keeper's thread says when the replica can't be made ready. */
-export interface FromKeeperThread {
-  readonly code: `PENSTOCK_${string}`;
-  readonly why: string;
-  readonly todo: string;
-}
+/** What the keeper's thread says: that the replica can't be made ready, or that it has reported the drain. */
+export type FromKeeperThread =
+  | { readonly kind: "failed"; readonly code: `PENSTOCK_${string}`; readonly why: string; readonly todo: string }
+  | { readonly kind: "drain-reported" };
 
 /**
  * Runs an in-process engine as a replica: engine and HTTP server on this thread, the keeper on a thread of its own, so
@@ -64,19 +62,33 @@ export async function runInProcess(launch: ReplicaLaunch, runtime: InProcessRunt
 
   await Promise.race([stopAsked, keeper.lost]);
   tell({ kind: "draining" });
-  await server.drain();
+  // An idle replica has drained at once: its last report must be out before the process ends.
+  await Promise.all([server.drain(), Promise.race([keeper.drainReported, keeper.lost])]);
   clearInterval(gauges);
   await engine.close();
 }
 
-function startKeeper(data: KeeperThreadData): { worker: Worker; lost: Promise<never> } {
+interface KeeperThread {
+  readonly worker: Worker;
+  readonly drainReported: Promise<void>;
+  readonly lost: Promise<never>;
+}
+
+function startKeeper(data: KeeperThreadData): KeeperThread {
   const worker = new Worker(new URL("./in-process-thread.ts", import.meta.url), { workerData: data });
   const lost = new Promise<never>((_, reject) => {
-    worker.once("message", ({ code, why, todo }: FromKeeperThread) => reject(new UserError(code, why, todo)));
+    worker.on("message", (message: FromKeeperThread) => {
+      if (message.kind === "failed") reject(new UserError(message.code, message.why, message.todo));
+    });
     worker.once("error", reject);
     worker.once("exit", (code) => reject(new Error(`the keeper's thread ended with ${code}`)));
   });
   // Seen by whoever races on it; between two races it must not count as unhandled.
   lost.catch(() => {});
-  return { worker, lost };
+  const drainReported = new Promise<void>((resolve) => {
+    worker.on("message", ({ kind }: FromKeeperThread) => {
+      if (kind === "drain-reported") resolve();
+    });
+  });
+  return { worker, drainReported, lost };
 }

@@ -68,8 +68,8 @@ class OnnxEngine implements Engine {
   }
 
   async #score(request: ServingRequest): Promise<ServingAnswer> {
-    const type = request.headers["content-type"];
-    if (typeof type === "string" && !/^application\/(?:[\w.+-]+\+)?json\b/i.test(type)) {
+    const type = request.header("content-type");
+    if (type !== null && !/^application\/(?:[\w.+-]+\+)?json\b/i.test(type)) {
       return mlflowError(415, "BAD_REQUEST", `content-type must be application/json, got ${type}`);
     }
     try {

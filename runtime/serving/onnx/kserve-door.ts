@@ -29,7 +29,7 @@ export interface KserveRequest {
 
 /** Parses a v2 inference request, JSON or with binary tensors. Errors: InputError saying what is expected. */
 export function parseKserveRequest(
-  request: Pick<ServingRequest, "headers" | "body">,
+  request: Pick<ServingRequest, "header" | "body">,
   model: {
     readonly inputs: readonly TensorSpec[];
     readonly outputs: readonly TensorSpec[];
@@ -109,12 +109,12 @@ export function kserveError(status: number, message: string): ServingAnswer {
   return { status, headers: { "content-type": "application/json" }, body: JSON.stringify({ error: message }) };
 }
 
-function splitBody(request: Pick<ServingRequest, "headers" | "body">): { json: Record<string, unknown>; tail: Buffer } {
-  const { body, headers } = request;
-  const header = headers[JSON_LENGTH_HEADER];
-  const length = header === undefined ? body.length : Number(header);
+function splitBody(request: Pick<ServingRequest, "header" | "body">): { json: Record<string, unknown>; tail: Buffer } {
+  const { body } = request;
+  const header = request.header(JSON_LENGTH_HEADER);
+  const length = header === null ? body.length : Number(header);
   if (!Number.isInteger(length) || length < 0 || length > body.length) {
-    throw new InputError(`${JSON_LENGTH_HEADER} must be a number of bytes up to ${body.length}, got ${String(header)}`);
+    throw new InputError(`${JSON_LENGTH_HEADER} must be a number of bytes up to ${body.length}, got ${header}`);
   }
   let json: unknown;
   try {
