@@ -32,12 +32,15 @@ export async function startMlflow(context: ChildContext): Promise<RunningEngine>
   const facts = await readModelFacts(artifact.path);
   const workers = planWorkers(run.cpuCount, run.memoryBytes ?? totalmem() / 2, artifact.sizeBytes);
   const settings = { ...threadEnvironment(workers.threadsEach), ...MLFLOW_ENVIRONMENT, ...run.env };
-  // Libraries read these when they are loaded, so that replicas with other settings need another zygote.
-  const key = sha256Hex(canonicalJson({ environmentHash, settings: withoutUndefined(settings) })).slice(0, 16);
+  const agentPid = process.ppid;
+  // Libraries read the settings when they are loaded, so that replicas with others need another zygote. One of an
+  // earlier agent may take a second to notice that agent's end: this agent's replicas must not be forked from it.
+  const named = canonicalJson({ agentPid, environmentHash, settings: withoutUndefined(settings) });
+  const key = sha256Hex(named).slice(0, 16);
   const connection = await connectZygote({
     python: join(environmentDir(launch.dataDir, environmentHash), "bin", "python"),
     dataDir: launch.dataDir,
-    agentPid: process.ppid,
+    agentPid,
     key,
     environment: { ...context.environment, ...settings },
     modules: facts.loaderModule === null ? [] : [facts.loaderModule],
