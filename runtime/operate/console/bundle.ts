@@ -43,7 +43,12 @@ async function hashOfFolder(folder: string): Promise<string> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
   const hash = createHash("sha256");
-  for (const path of paths.toSorted()) hash.update(path).update("\0").update(await readFile(path)).update("\0");
+  for (const path of paths.toSorted())
+    hash
+      .update(path)
+      .update("\0")
+      .update(await readFile(path))
+      .update("\0");
   return hash.digest("hex");
 }
 

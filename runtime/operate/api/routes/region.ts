@@ -1,9 +1,15 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import { REGION_KEY } from "../../../domain/board.ts";
 import { viewChecks } from "../../views/checks.ts";
+import { valueOrNull } from "../../views/value-or-null.ts";
 import type { RouteContext } from "../app.ts";
 import { docsPage } from "../docs-page.ts";
 import { answers, checkView, ERRORS } from "../schemas.ts";
 import { viewNamed } from "../spec-write.ts";
+
+const generation = z
+  .object({ incarnation: z.number(), number: z.number() })
+  .describe("Orders snapshots over restarts of the controller");
 
 const regionView = z
   .object({
@@ -14,7 +20,15 @@ const regionView = z
     startedAtMs: z.number(),
     incarnation: z.number().describe("Grows with each start of the controller"),
     endpoints: z.number(),
-    routers: z.array(z.string()).readonly(),
+    snapshot: generation.nullable().describe("The newest that was published; null before the first"),
+    routers: z.record(
+      z.string(),
+      z.object({
+        epoch: z.number(),
+        holds: generation.nullable().describe("The snapshot it serves by; null before it has one"),
+        silentMs: z.number().describe("Time since its last report"),
+      }),
+    ),
     machines: z.record(
       z.string(),
       z.object({
@@ -26,6 +40,9 @@ const regionView = z
     ),
   })
   .openapi("Region");
+
+/** What the region is, what it runs on, and what its routers serve by. */
+export type RegionView = z.infer<typeof regionView>;
 
 const regionRoute = createRoute({
   method: "get",
@@ -52,8 +69,21 @@ export function addRegionRoutes(context: RouteContext): void {
       const known = board.get("machine", key);
       return known.kind === "known" ? [[key, known.value] as const] : [];
     });
-    const counts = { endpoints: board.keys("spec").length, routers: board.keys("routerLoad") };
-    return c.json({ ...info, ...counts, machines: Object.fromEntries(machines) }, 200);
+    const nowMs = operations.clock.monoMs();
+    const routers = board.keys("routerLoad").flatMap((key) => {
+      const known = board.get("routerLoad", key);
+      if (known.kind === "missing") return [];
+      const { epoch, snapshotGeneration: holds, receivedAtMs } = known.value;
+      return [[key, { epoch, holds, silentMs: nowMs - receivedAtMs }] as const];
+    });
+    const view = {
+      ...info,
+      endpoints: board.keys("spec").length,
+      snapshot: valueOrNull(board.get("snapshot", REGION_KEY))?.generation ?? null,
+      routers: Object.fromEntries(routers),
+      machines: Object.fromEntries(machines),
+    };
+    return c.json(view, 200);
   });
   app.openapi(checksRoute, (c) => {
     const endpoints = board.keys("spec").map((name) => viewNamed(context, name));

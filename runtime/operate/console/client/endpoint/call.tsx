@@ -1,0 +1,41 @@
+import { useEffect, useState } from "preact/hooks";
+import { curlLine, type TensorInput } from "../../../views/curl-line.ts";
+import type { EndpointView } from "../../../views/endpoint-view.ts";
+import { useConsole } from "../live/console-context.ts";
+import { readKey } from "../live/key.ts";
+import { CopyLine } from "../parts/copy-line.tsx";
+
+/** Lines to copy that call the endpoint and put load on it. */
+export function Call({ endpoint }: { readonly endpoint: EndpointView }) {
+  const { name, doors, scale } = endpoint;
+  const inputs = useInputs(name, doors.includes("kserve") && scale.ready > 0);
+  const reach = { baseUrl: location.origin, keysRequired: readKey() !== null };
+  return (
+    <section aria-labelledby="call-title">
+      <h2 id="call-title">Call it</h2>
+      {doors.length === 0 ? (
+        <p class="faint">The lines stand here once its first version is known.</p>
+      ) : (
+        <>
+          <CopyLine label="one request" text={curlLine({ name, doors, inputs }, reach)} />
+          <CopyLine label="load" text={`penstock load ${name} --rate 50 --duration 30s`} />
+        </>
+      )}
+    </section>
+  );
+}
+
+/** What the model takes, as it says itself; asked only while a replica is ready, since the question would wake one. */
+function useInputs(name: string, mayAsk: boolean): readonly TensorInput[] | null {
+  const { api } = useConsole();
+  const [inputs, setInputs] = useState<readonly TensorInput[] | null>(null);
+  useEffect(() => {
+    if (!mayAsk) return;
+    api.document<{ readonly inputs?: readonly TensorInput[] }>(`/v2/models/${name}`).then(
+      (metadata) => setInputs(metadata.inputs ?? null),
+      // The line then asks the model what it is.
+      () => {},
+    );
+  }, [api, name, mayAsk]);
+  return inputs;
+}

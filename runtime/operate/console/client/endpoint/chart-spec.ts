@@ -1,0 +1,100 @@
+import { latencyText, numberText } from "../../../../core/format.ts";
+import type { SeriesColumn } from "../../../series/columns.ts";
+
+/** One line of a chart. `tone` is a colour's name in the style sheet; a bound is drawn dashed and without filling. */
+export interface ChartLine {
+  readonly label: string;
+  readonly column: SeriesColumn;
+  readonly tone: "main" | "second" | "bound" | "bad";
+  /** Counts change at an instant; rates and latencies between two of them. */
+  readonly stepped?: boolean;
+}
+
+/** A chart: what it shows and how its values read. */
+export interface ChartSpec {
+  readonly title: string;
+  readonly unit: string;
+  readonly lines: readonly ChartLine[];
+  /** Text of a value in the chart's legend. */
+  readonly text: (value: number | null) => string;
+  /** The y axis reaches at least this high, so that idle noise is not drawn as a mountain. */
+  readonly leastTop: number;
+}
+
+/** The charts of an endpoint, in order. */
+export const CHARTS: readonly ChartSpec[] = [
+  {
+    title: "Requests",
+    unit: "per second",
+    text: numberText,
+    leastTop: 1,
+    lines: [
+      { label: "QPS", column: "qps", tone: "main" },
+      { label: "turned away", column: "turnedAwayRps", tone: "second" },
+      { label: "failed", column: "failedRps", tone: "bad" },
+    ],
+  },
+  {
+    title: "Latency",
+    unit: "at the router",
+    text: latencyText,
+    leastTop: 1,
+    lines: [
+      { label: "p50", column: "p50Ms", tone: "main" },
+      { label: "p99", column: "p99Ms", tone: "second" },
+    ],
+  },
+  {
+    title: "In flight",
+    unit: "against target",
+    text: numberText,
+    leastTop: 2,
+    lines: [
+      { label: "in flight", column: "inFlight", tone: "main" },
+      { label: "target", column: "capacity", tone: "bound", stepped: true },
+    ],
+  },
+  {
+    title: "Replicas",
+    unit: "ready, desired",
+    text: numberText,
+    leastTop: 2,
+    lines: [
+      { label: "ready", column: "readyReplicas", tone: "main", stepped: true },
+      { label: "desired", column: "wantedReplicas", tone: "bound", stepped: true },
+    ],
+  },
+  {
+    title: "Queue",
+    unit: "requests waiting",
+    text: numberText,
+    leastTop: 2,
+    lines: [{ label: "queued", column: "queued", tone: "second" }],
+  },
+  {
+    title: "CPU",
+    unit: "cores, all replicas",
+    text: (value) => (value === null ? "-" : value.toFixed(2)),
+    leastTop: 0.5,
+    lines: [{ label: "used", column: "cpuCores", tone: "main" }],
+  },
+  {
+    title: "Cold starts",
+    unit: "total",
+    text: numberText,
+    leastTop: 2,
+    lines: [{ label: "cold starts", column: "coldStarts", tone: "main", stepped: true }],
+  },
+];
+
+/** The least of 1, 2, 2.5 or 5 times a power of ten that is not below `value`: an axis end that seldom moves. */
+export function niceCeiling(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value));
+  const step = [1, 2, 2.5, 5].find((candidate) => candidate * power >= value) ?? 10;
+  return step * power;
+}
+
+/** Top of the y axis for the values shown. */
+export function axisTop(spec: ChartSpec, highest: number | null): number {
+  return niceCeiling(Math.max(spec.leastTop, (highest ?? 0) * 1.05));
+}
