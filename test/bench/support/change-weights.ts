@@ -1,5 +1,3 @@
-import { readdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import { runProgram } from "../../../runtime/packaging/run-program.ts";
 
 /** Loads the saved scikit-learn model of `folder`, shifts its intercept and saves it again with the very same requirements. */
@@ -22,14 +20,8 @@ shutil.rmtree(folder)
 out.rename(folder)
 `;
 
-/** Gives the model saved in `folder` other weights; nothing else of it changes. `models`: where its environment is. */
-export async function changeWeights(models: string, folder: string): Promise<void> {
-  const environments = join(models, "environments");
-  for (const hash of readdirSync(environments)) {
-    const python = join(environments, hash, "bin", "python");
-    const ended = await runProgram(python, ["-c", PROGRAM, folder], new AbortController().signal);
-    if (ended.code === 0) return;
-    rmSync(`${folder}.new`, { recursive: true, force: true });
-  }
-  throw new Error(`no environment in ${environments} can load ${folder}`);
+/** Gives the model saved in `folder` other weights; nothing else of it changes. `python` is of an environment that can load it. */
+export async function changeWeights(python: string, folder: string): Promise<void> {
+  const ended = await runProgram(python, ["-c", PROGRAM, folder], new AbortController().signal);
+  if (ended.code !== 0) throw new Error(ended.stderr);
 }
