@@ -13,12 +13,13 @@ import { type ApiKey, REGION_KEY } from "../domain/board.ts";
 import { Preparer } from "../node/prepare/preparer.ts";
 import { createApi } from "../operate/api/app.ts";
 import { serveApi } from "../operate/api/serve.ts";
+import { mountConsole } from "../operate/console/mount.ts";
 import { LogBook } from "../operate/logs/log-book.ts";
 import type { Log } from "../ports/log.ts";
 import { mergeKeys, planFileEndpoints } from "./file-endpoints.ts";
 import { keysOf, makeOperations } from "./operations.ts";
 import { readRegionFile } from "./region-settings.ts";
-import { replayRecord } from "./replay.ts";
+import { loadShadow, type Shadow } from "./shadows.ts";
 
 /** Room in the kept store for what this file remembers: the hashes of the keys that the region file added last time. */
 const FILE_KEYS = { controller: "region-file", key: "key-hashes" } as const;
@@ -55,6 +56,7 @@ export async function runController(launch: ControllerLaunch, deps: ControllerDe
     host,
     routers: { send: (router, message) => peers.get(router)?.send(message) ?? false },
   });
+  const shadows = await startShadows(launch, deps.log, control);
   const preparer = startPreparer(launch, deps, control);
   const applyKeys = applyFile(launch, file, control, stores);
   control.start();
@@ -77,14 +79,30 @@ export async function runController(launch: ControllerLaunch, deps: ControllerDe
       decisions: stores.decisions,
       logs,
       applyKeys,
-      replay: replayRecord,
+      shadows,
     }),
   );
+  mountConsole(api.app);
   // A controller that was killed leaves its socket's file; the lock of the data folder says that no other one lives.
   rmSync(launch.apiSocket, { force: true });
   const http = await serveApi(api.app, { path: launch.apiSocket });
   chmodSync(launch.apiSocket, 0o600);
   return { stop: () => stop({ api, http, server, control, preparer, stores }) };
+}
+
+/** Adds the laws that run in shadow. One that can't be loaded is left out: the live laws go on whatever a shadow's file says. */
+async function startShadows(launch: ControllerLaunch, log: Log, control: RegionControl): Promise<readonly Shadow[]> {
+  const shadows: Shadow[] = [];
+  for (const source of launch.shadows) {
+    try {
+      const shadow = await loadShadow(source);
+      control.addShadow(shadow.name, shadow.law);
+      shadows.push(shadow);
+    } catch (error) {
+      log.error("SHADOW_NOT_LOADED", { shadow: source.name, why: String(error) });
+    }
+  }
+  return shadows;
 }
 
 async function stop(parts: {

@@ -88,14 +88,12 @@ function Rows({
           <span title={row.reason}>{row.reason}</span>
         </td>
         <td>
-          <span class="line">
-            {outputSummary(row.output)}
-            {shadows.map((word) => (
-              <span key={word.shadow} class={`tag ${word.agrees ? "" : "warn"}`}>
-                {word.shadow} {word.agrees ? "agrees" : `would: ${outputSummary(word.decision.output)}`}
-              </span>
-            ))}
-          </span>
+          <span class="line">{outputSummary(row.output)}</span>
+          {shadows.map(({ shadow: name, agrees, decision }) => (
+            <span key={name} class={`under ${agrees ? "faint" : "warn-text"}`}>
+              {agrees ? `shadow ${name} agrees` : `shadow ${name} would: ${outputSummary(decision.output)}`}
+            </span>
+          ))}
           <span class="under faint" title={inputs}>
             {inputs}
           </span>

@@ -8,6 +8,8 @@ export interface ChartLine {
   readonly tone: "main" | "second" | "bound" | "bad";
   /** Counts change at an instant; rates and latencies between two of them. */
   readonly stepped?: boolean;
+  /** Usually 0: drawn only where it is not, so that a bad line along the axis does not look like one. */
+  readonly rare?: boolean;
 }
 
 /** A chart: what it shows and how its values read. */
@@ -30,8 +32,8 @@ export const CHARTS: readonly ChartSpec[] = [
     leastTop: 1,
     lines: [
       { label: "QPS", column: "qps", tone: "main" },
-      { label: "turned away", column: "turnedAwayRps", tone: "second" },
-      { label: "failed", column: "failedRps", tone: "bad" },
+      { label: "turned away", column: "turnedAwayRps", tone: "second", rare: true },
+      { label: "failed", column: "failedRps", tone: "bad", rare: true },
     ],
   },
   {
@@ -86,6 +88,11 @@ export const CHARTS: readonly ChartSpec[] = [
     lines: [{ label: "cold starts", column: "coldStarts", tone: "main", stepped: true }],
   },
 ];
+
+/** The values of a rare line: zeros stay only beside other values, where they show a rise or a fall. */
+export function withoutRestingZeros(values: readonly (number | null)[]): (number | null)[] {
+  return values.map((value, index) => (value === 0 && !values[index - 1] && !values[index + 1] ? null : value));
+}
 
 /** The least of 1, 2, 2.5 or 5 times a power of ten that is not below `value`: an axis end that seldom moves. */
 export function niceCeiling(value: number): number {

@@ -2,9 +2,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { SeriesSlice } from "../../../series/series.ts";
 import type { Theme } from "../shell/theme.ts";
-import { axisTop, type ChartLine, type ChartSpec } from "./chart-spec.ts";
+import { axisTop, type ChartLine, type ChartSpec, withoutRestingZeros } from "./chart-spec.ts";
 
-const HEIGHT_PX = 132;
+const HEIGHT_PX = 124;
 const SPAN_SECONDS = 900;
 /** Charts of one page show the same moment under the pointer. */
 const SYNC_KEY = "endpoint";
@@ -69,7 +69,11 @@ export function Chart({
 
 function dataOf(spec: ChartSpec, slice: SeriesSlice | null): uPlot.AlignedData {
   const seconds = (slice?.atMs ?? []).map((atMs) => atMs / 1_000);
-  return [seconds, ...spec.lines.map(({ column }) => [...(slice?.columns[column] ?? [])])];
+  const valuesOf = ({ column, rare = false }: ChartLine): (number | null)[] => {
+    const values = slice?.columns[column] ?? [];
+    return rare ? withoutRestingZeros(values) : [...values];
+  };
+  return [seconds, ...spec.lines.map(valuesOf)];
 }
 
 function optionsOf(spec: ChartSpec, element: HTMLElement, onHover: (index: number | null) => void): uPlot.Options {
@@ -93,7 +97,7 @@ function optionsOf(spec: ChartSpec, element: HTMLElement, onHover: (index: numbe
       y: { range: (_, __, highest) => [0, axisTop(spec, highest)] },
     },
     axes: [
-      { ...axis, size: 22, space: 70, values: (_, splits) => splits.map(minuteText) },
+      { ...axis, size: 20, space: 70, values: (_, splits) => splits.map(minuteText) },
       { ...axis, size: 46, space: 28, values: (_, splits) => splits.map((value) => spec.text(value)) },
     ],
     series: [{}, ...spec.lines.map((line) => seriesOf(line, colour))],

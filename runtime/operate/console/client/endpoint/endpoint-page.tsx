@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { EndpointView } from "../../../views/endpoint-view.ts";
 import { usePicture } from "../live/console-context.ts";
 import { Empty } from "../parts/notice.tsx";
+import { Prose } from "../parts/prose.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { hrefOf } from "../shell/route.ts";
 import type { Theme } from "../shell/theme.ts";
@@ -59,8 +60,13 @@ function EndpointHead({
       <h1>{name}</h1>
       <StatusBadge word={status.word} />
       <p class="reason">
-        {status.reason}
-        {status.todo !== null && <span class="faint"> {status.todo}</span>}
+        <Prose text={status.reason} />
+        {status.todo !== null && (
+          <span class="faint">
+            {" "}
+            <Prose text={status.todo} />
+          </span>
+        )}
       </p>
       <ActionBar endpoint={endpoint} onAction={onAction} />
       <p class="bounds faint">

@@ -46,9 +46,6 @@ export function Replicas({ endpoint }: { readonly endpoint: EndpointView }) {
               <th scope="col" class="num c-pair" title="Starts in a row that ended before it was ready">
                 Failed starts
               </th>
-              <th scope="col" class="num c-exit wide">
-                Last exit
-              </th>
             </tr>
           </thead>
           <tbody>
@@ -88,6 +85,7 @@ function ReplicaRows({ replica }: { readonly replica: ReplicaView }) {
         </th>
         <td>
           <StatusBadge word={word} />
+          {failedStarts > 0 && lastExit !== null && <span class="under faint">{lastExitText(lastExit, nowMs)}</span>}
         </td>
         <td class="num">{numberText(inFlight)}</td>
         <td class="num">{cpuCores === null ? "-" : cpuCores.toFixed(2)}</td>
@@ -95,11 +93,10 @@ function ReplicaRows({ replica }: { readonly replica: ReplicaView }) {
         <td class="num">{progressText(inFlight, progress.get(id), nowMs)}</td>
         <td class="num">{startupMs === null ? "-" : durationText(startupMs)}</td>
         <td class={`num ${failedStarts > 0 ? "bad-text" : ""}`}>{failedStarts}</td>
-        <td class="num wide">{lastExitText(lastExit, nowMs)}</td>
       </tr>
       {isOpen && (
         <tr class="detail" id={detailId}>
-          <td colSpan={9}>
+          <td colSpan={8}>
             <ReplicaDetail replica={replica} nowMs={nowMs} />
           </td>
         </tr>

@@ -60,7 +60,7 @@ function VersionTable({ versions }: { readonly versions: readonly VersionView[] 
           <th scope="col" class="num c-meter">
             In flight / target
           </th>
-          <th scope="col" class="num c-pair" title="Requests in flight that one replica should carry, learned">
+          <th scope="col" class="num c-pair wide" title="Requests in flight that one replica should carry, learned">
             Per replica
           </th>
           <th scope="col" class="num c-pair">
@@ -103,7 +103,7 @@ function VersionRow({ version, tone }: { readonly version: VersionView; readonly
       <td class="num">
         <Meter value={load.inFlight} bound={capacityOf([version])} label="in flight against target" />
       </td>
-      <td class="num">{numberText(targetConcurrency)}</td>
+      <td class="num wide">{numberText(targetConcurrency)}</td>
       <td class={`num ${scale.wanted !== null && scale.ready < scale.wanted ? "warn-text" : ""}`}>
         {scale.ready}
         <span class="faint"> / {scale.wanted ?? "-"}</span>

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { Refused } from "../live/api-client.ts";
+import { Prose } from "./prose.tsx";
 
 /** What stands where there is nothing to show: why, and what to do. */
 export function Empty({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
@@ -17,7 +18,7 @@ export function ErrorNotice({ error }: { readonly error: Error }) {
   return (
     <div class="error" role="alert">
       <strong>{error.message}</strong>
-      {refusal !== null && <span> {refusal.todo}</span>}
+      {refusal !== null && <Prose text={` ${refusal.todo}`} />}
       {refusal !== null && refusal.details.length > 0 && (
         <ul>
           {refusal.details.map(({ path, message }) => (

@@ -4,6 +4,7 @@ import type { Check } from "../../../views/checks.ts";
 import { useConsole } from "../live/console-context.ts";
 import { usePolled } from "../live/use-polled.ts";
 import { ErrorNotice } from "../parts/notice.tsx";
+import { Prose } from "../parts/prose.tsx";
 
 const EVERY_MS = 2_000;
 
@@ -67,7 +68,12 @@ function Checks({ checks }: { readonly checks: readonly Check[] }) {
               <th scope="row">{name}</th>
               <td class="wraps">
                 {message}
-                {todo !== null && <span class="faint"> {todo}</span>}
+                {todo !== null && (
+                  <span class="faint">
+                    {" "}
+                    <Prose text={todo} />
+                  </span>
+                )}
               </td>
             </tr>
           ))}

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { Refused } from "../live/api-client.ts";
 import { useConsole } from "../live/console-context.ts";
 import { keepKey, readKey } from "../live/key.ts";
+import { Prose } from "../parts/prose.tsx";
 
 /** Asks for an admin key, or says why the region does not answer this page at all. */
 export function KeyGate({ refusal }: { readonly refusal: Refused }) {
@@ -17,7 +18,9 @@ export function KeyGate({ refusal }: { readonly refusal: Refused }) {
       <section class="gate" aria-labelledby="gate-title">
         <h1 id="gate-title">The region does not answer this page</h1>
         <p>{refusal.message}</p>
-        <p>{refusal.todo}</p>
+        <p>
+          <Prose text={refusal.todo} />
+        </p>
       </section>
     );
   }
