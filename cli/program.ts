@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
+import type { DecisionsOptions } from "./commands/decisions.ts";
 import type { DeployOptions } from "./commands/deploy.ts";
 import type { LogsOptions } from "./commands/logs.ts";
 import type { UpOptions } from "./commands/up.ts";
@@ -55,6 +56,7 @@ function addRegionCommands(program: Command): void {
     .option("--host <address>", "address to listen on; other than loopback needs keys")
     .option("--port <port>", "port to listen on; 0 = any free one", integer(0, 65_535))
     .option("--data-dir <dir>", "where the region keeps its state")
+    .option("--shadow <name=file>", "run the law in this module in shadow (may be given more than once)", oneMore)
     .option("--open", "open the console in a browser")
     .option("--key <key>", "admin key, to follow the endpoints where keys are required")
     .option("--debug", "log everything, and show stacks of errors")
@@ -101,8 +103,9 @@ function addLookCommands(program: Command): void {
   remote(program, "decisions [endpoint]", "what the controllers decided and why, newest first")
     .option("-n, --limit <n>", "how many", integer(1, 500), 30)
     .option("--controller <name>", "only of this controller")
+    .option("--shadow <name>", "of the law running in shadow under this name, beside the real ones")
     .option("--before <id>", "only older than this decision", integer(1, Number.MAX_SAFE_INTEGER))
-    .action(async (name: string | undefined, options: CommonOptions & { limit: number }) =>
+    .action(async (name: string | undefined, options: DecisionsOptions) =>
       (await import("./commands/decisions.ts")).decisions(name, options),
     );
   remote(program, "replay <decision>", "make a recorded decision again; exit code 1 if it differs").action(
@@ -182,6 +185,10 @@ function addKeyCommands(program: Command): void {
     .action(async (text: string | undefined, options: CommonOptions) =>
       (await import("./commands/key.ts")).keyHash(text, options),
     );
+}
+
+function oneMore(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
 }
 
 function integer(min: number, max: number): (text: string) => number {

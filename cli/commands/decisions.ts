@@ -1,24 +1,59 @@
 import type { DecisionRow } from "../../runtime/operate/views/decision-view.ts";
+import type { ShadowRow } from "../../runtime/operate/views/shadow-view.ts";
 import { EXIT } from "../exit.ts";
-import { type CommonOptions, openSession } from "../session.ts";
+import { type CommonOptions, openSession, type Session } from "../session.ts";
 import { numberText, timeText } from "../terminal/format.ts";
 import { type Column, renderTable } from "../terminal/table.ts";
 
-/** `penstock decisions [name]`: what the controllers decided and why. */
-export async function decisions(
-  name: string | undefined,
-  options: CommonOptions & { readonly limit: number; readonly controller?: string; readonly before?: number },
-): Promise<void> {
+/** Options of `penstock decisions`. */
+export interface DecisionsOptions extends CommonOptions {
+  readonly limit: number;
+  readonly controller?: string;
+  readonly before?: number;
+  readonly shadow?: string;
+}
+
+/** `penstock decisions [name]`: what the controllers decided and why, or what a law in shadow would have done. */
+export async function decisions(name: string | undefined, options: DecisionsOptions): Promise<void> {
   const { terminal, region } = openSession(options);
   const query = new URLSearchParams({ limit: String(options.limit) });
   if (name !== undefined) query.set("endpoint", name);
   if (options.controller !== undefined) query.set("controller", options.controller);
   if (options.before !== undefined) query.set("beforeId", String(options.before));
+  if (options.shadow !== undefined) return printShadow(terminal, region, options.shadow, query);
   const page = await region.get<{ decisions: DecisionRow[] }>(`/decisions?${query}`);
   if (terminal.json) return terminal.printJson(page.decisions);
   const { width, style } = terminal;
   for (const line of renderTable(page.decisions, decisionColumns(), { width, headPaint: style.dim }))
     terminal.print(line);
+}
+
+async function printShadow(
+  terminal: Session["terminal"],
+  region: Session["region"],
+  shadow: string,
+  query: URLSearchParams,
+): Promise<void> {
+  const path = `/shadows/${encodeURIComponent(shadow)}/decisions?${query}`;
+  const { rows } = await region.get<{ rows: ShadowRow[] }>(path);
+  if (terminal.json) return terminal.printJson(rows);
+  const columns: Column<ShadowRow>[] = [
+    { head: "ID", cell: (row) => String(row.shadow.id), align: "right" },
+    { head: "TIME", cell: (row) => timeText(row.shadow.atWallMs) },
+    { head: "KEY", cell: (row) => row.shadow.key },
+    { head: "SHADOW", cell: (row) => outputText(row.shadow) },
+    { head: "REAL", cell: (row) => (row.differs ? outputText(row.real) : "the same") },
+    { head: "REASON", cell: (row) => row.shadow.reason },
+  ];
+  const { width, style } = terminal;
+  for (const line of renderTable(rows, columns, { width, headPaint: style.dim })) terminal.print(line);
+}
+
+/** What was decided, cut where it is a whole snapshot or rollout. */
+function outputText(row: DecisionRow | null): string {
+  const MOST = 72;
+  const text = row === null ? "not known any more" : JSON.stringify(row.output);
+  return text.length > MOST ? `${text.slice(0, MOST)}…` : text;
 }
 
 /** Columns of a table of decisions. */

@@ -27,6 +27,11 @@ export function keyHashOf(key: string): string {
   return sha256Hex(`penstock-key:${key}`);
 }
 
+/** The name under which the decision log holds what a law running in shadow of `controller` decides. */
+export function shadowControllerName(controller: string, shadow: string): string {
+  return `${controller}/shadow:${shadow}`;
+}
+
 /** The version that a replica belongs to, read from its id. */
 export function versionOfReplica(replica: ReplicaId): VersionId {
   return replica.slice(0, replica.lastIndexOf("-"));

@@ -42,6 +42,10 @@ function doubler(change: Partial<Doubler> = {}): Doubler {
   };
 }
 
+function broken(): never {
+  throw new Error("a bug");
+}
+
 describe("the driver", () => {
   let clock: FakeClock;
   let board: Board;
@@ -126,6 +130,28 @@ describe("the driver", () => {
     clock.runFor(10);
     expect(outputs).toEqual(["0: 4"]);
     expect(decisions.list({ controller: "doubler/shadow:triple", limit: 1 })[0]?.output).toBe(6);
+  });
+
+  it.each<[string, Partial<Doubler>]>([
+    ["init", { init: () => broken() }],
+    ["observe", { observe: () => broken() }],
+    ["keep", { keep: () => broken() }],
+    ["decide", { decide: () => broken() }],
+    [
+      "wakeAtMs",
+      { decide: (world, memory, now) => ({ ...doubler().decide(world, memory, now), wakeAtMs: asMonoMs(Number.NaN) }) },
+    ],
+  ])("lets the live controller decide as ever beside a shadow whose %s is broken", (_what, fault) => {
+    add(doubler());
+    driver.addShadow("broken", doubler(fault));
+    driver.start();
+    clock.runFor(50);
+    setFloor(2);
+    clock.runFor(6_000);
+    // As without a shadow: the start, the change at 50 held to the gap of 100, then the period of 5,000.
+    expect(outputs).toEqual(["0: 0", "100: 4", "5100: 4"]);
+    expect(errors.length).toBeGreaterThan(0);
+    expect(decisions.list({ controller: "doubler/shadow:broken", limit: 1 })).toEqual([]);
   });
 
   it("retries a key whose controller throws with back-off while the others go on", () => {

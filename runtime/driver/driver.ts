@@ -2,6 +2,7 @@ import { assert } from "../core/assert.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import type { Controller } from "../core/controller.ts";
 import type { BoardView, FactName } from "../domain/board.ts";
+import { shadowControllerName } from "../domain/names.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { DecisionLog, KeptStore } from "../ports/stores.ts";
@@ -68,13 +69,14 @@ export class Driver {
 
   /**
    * Adds a controller that decides beside the live one of the same name on the live Board and writes nothing:
-   * its decisions stand in the decision log as `<controller>/shadow:<name>`.
+   * its decisions stand in the decision log under `shadowControllerName`. Where it throws, only it is held back.
    */
   addShadow<W, M, K, O>(name: string, controller: Controller<BoardView, W, M, K, O>): void {
     const listens = this.#registrations.get(controller.name);
     assert(listens !== undefined, `no live controller ${controller.name} for the shadow ${name}`);
-    const seat = seatOf(`${controller.name}/shadow:${name}`, { controller, listens, publish: () => {} });
-    this.#seats.push(seat);
+    const seatName = shadowControllerName(controller.name, name);
+    assert(!this.#seats.some((seat) => seat.name === seatName), `the shadow ${seatName} is added twice`);
+    this.#seats.push(seatOf(seatName, { controller, listens, publish: () => {} }));
   }
 
   /** Starts to run: every existing key is dirty. */
@@ -138,7 +140,8 @@ export class Driver {
       seat,
       key,
       rank: this.#seats.indexOf(seat),
-      memory: seat.open(key, kept),
+      memory: null,
+      kept,
       lastAtMs: null,
       failuresInRow: 0,
       reason: null,

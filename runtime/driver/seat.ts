@@ -1,3 +1,4 @@
+import { assert } from "../core/assert.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import type { Controller, Plain, Scope } from "../core/controller.ts";
 import type { MonoMs, Now } from "../core/time.ts";
@@ -19,7 +20,10 @@ export interface Entry {
   readonly seat: Seat;
   readonly key: string;
   readonly rank: number;
-  memory: unknown;
+  /** What its memory is opened from, in its first turn. */
+  readonly kept: Plain;
+  /** Null before the first turn. */
+  memory: { readonly value: unknown } | null;
   lastAtMs: MonoMs | null;
   failuresInRow: number;
   reason: string | null;
@@ -45,7 +49,6 @@ export interface Seat {
   readonly minGapMs: number;
   readonly listens: readonly FactName[];
   readonly entries: Map<string, Entry>;
-  open(key: string, kept: Plain): unknown;
   /** Observes, decides, publishes. Errors: whatever the controller throws; the entry is then unchanged. */
   turn(entry: Entry, board: BoardView, now: Now): Turn;
 }
@@ -60,11 +63,12 @@ export function seatOf<W, M, K, O>(name: string, registration: Registration<W, M
     minGapMs: controller.pace.minGapMs,
     listens,
     entries: new Map(),
-    open: (_key, kept) => controller.init(kept as K | null),
     turn: (entry, board, now) => {
       const world = controller.observe(board, entry.key);
-      const memory = entry.memory as M;
+      const memory = entry.memory === null ? controller.init(entry.kept as K | null) : (entry.memory.value as M);
       const verdict = controller.decide(world, memory, now);
+      const { wakeAtMs } = verdict;
+      assert(wakeAtMs === null || Number.isFinite(wakeAtMs), `${name} asks to be woken at ${wakeAtMs}`);
       const output = verdict.output as Plain;
       const outputText = canonicalJson(output);
       const changed = entry.reason !== verdict.because.reason || entry.outputText !== outputText;
@@ -80,16 +84,17 @@ export function seatOf<W, M, K, O>(name: string, registration: Registration<W, M
             replay: { world: requirePlain(world, `${name}.world`), memory: requirePlain(memory, `${name}.memory`) },
           }
         : null;
+      const kept = requirePlain(controller.keep(verdict.memory), `${name}.kept`);
       publish(entry.key, verdict.output);
-      entry.memory = verdict.memory;
+      entry.memory = { value: verdict.memory };
       entry.reason = verdict.because.reason;
       entry.outputText = outputText;
       return {
-        wakeAtMs: verdict.wakeAtMs,
+        wakeAtMs,
         outputIsNull: verdict.output === null,
         reason: verdict.because.reason,
         record,
-        kept: controller.keep(verdict.memory) as Plain,
+        kept,
       };
     },
   };

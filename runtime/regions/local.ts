@@ -5,7 +5,7 @@ import { lockDataDir } from "../adapters/data-dir-lock.ts";
 import { systemRandom } from "../adapters/random.ts";
 import { ADDRESS_FILE, ENV } from "../contract/names.ts";
 import type { RegionFile } from "../contract/spec/region-file.ts";
-import type { ControllerLaunch, ReplicaLaunch, RouterLaunch } from "../contract/wire/launch.ts";
+import type { ControllerLaunch, ReplicaLaunch, RouterLaunch, ShadowSource } from "../contract/wire/launch.ts";
 import { UserError } from "../core/errors.ts";
 import { Agent } from "../node/agent/agent.ts";
 import type { Command } from "../node/agent/child.ts";
@@ -14,6 +14,7 @@ import type { Log } from "../ports/log.ts";
 import { cacheDir } from "./cache-dir.ts";
 import { claimPort } from "./port-check.ts";
 import { readRegionFile } from "./region-settings.ts";
+import { loadShadow, mergeShadows } from "./shadows.ts";
 import { makeSocketPaths } from "./socket-paths.ts";
 
 /** What `penstock up` was asked for; null leaves it to the region file. */
@@ -24,6 +25,8 @@ export interface LocalRegionOptions {
   /** 0: any free port. */
   readonly port: number | null;
   readonly dataDir: string | null;
+  /** Laws to run in shadow beside those of the region file; one of the same name takes the file's place. */
+  readonly shadows: readonly ShadowSource[];
   readonly log: Log;
 }
 
@@ -42,7 +45,7 @@ export interface LocalRegion {
 
 /**
  * Starts a region on this machine: its controller, its router, and the replicas that the controller asks for.
- * Nothing is started unless the region file, the data folder and the port are good.
+ * Nothing is started unless the region file, the shadows, the data folder and the port are good.
  * Errors: UserError saying which of them is not, and what to do.
  */
 export async function startLocalRegion(options: LocalRegionOptions): Promise<LocalRegion> {
@@ -50,6 +53,8 @@ export async function startLocalRegion(options: LocalRegionOptions): Promise<Loc
   const file = readRegionFile(regionFile);
   const host = options.host ?? file.host;
   const keysRequired = checkHost(host, file);
+  const shadows = mergeShadows(file.shadows, options.shadows);
+  for (const shadow of shadows) await loadShadow(shadow);
   const dataDir = resolve(options.dataDir ?? file.dataDir ?? join(homedir(), ".penstock", file.region));
   const port = await claimPort(host, options.port ?? file.port);
   const unlock = lockDataDir(dataDir, { pid: process.pid, startedAt: new Date().toISOString() });
@@ -64,6 +69,7 @@ export async function startLocalRegion(options: LocalRegionOptions): Promise<Loc
     baseUrl,
     regionFile,
     keysRequired,
+    shadows,
   };
   const router: Omit<RouterLaunch, "epoch"> = {
     name: "router",

@@ -1,9 +1,11 @@
 import type { RegionControl } from "../control/assemble.ts";
 import { REGION_KEY } from "../domain/board.ts";
-import type { RegionInfo, RegionOperations, Replayed } from "../operate/api/operations.ts";
+import type { RegionInfo, RegionOperations } from "../operate/api/operations.ts";
 import type { LogBook } from "../operate/logs/log-book.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { DecisionLog, DecisionRecord } from "../ports/stores.ts";
+import type { DecisionLog } from "../ports/stores.ts";
+import { replayRecord } from "./replay.ts";
+import type { Shadow } from "./shadows.ts";
 
 /** What the operations of a region stand on. */
 export interface OperationParts {
@@ -14,12 +16,12 @@ export interface OperationParts {
   readonly logs: LogBook;
   /** Writes the `keys` fact with these keys beside the region file's. */
   readonly applyKeys: RegionOperations["applyKeys"];
-  readonly replay: (record: DecisionRecord) => Replayed | null;
+  readonly shadows: readonly Shadow[];
 }
 
 /** The region as its API sees it, over the Board and its writers. */
 export function makeOperations(parts: OperationParts): RegionOperations {
-  const { info, clock, control, decisions, logs, applyKeys, replay } = parts;
+  const { info, clock, control, decisions, logs, applyKeys, shadows } = parts;
   const { board, spec } = control;
   return {
     info,
@@ -37,7 +39,8 @@ export function makeOperations(parts: OperationParts): RegionOperations {
       spec.set(name, { ...known.value, generation: generation + 1, deployNumber: deployNumber + 1 });
     },
     applyKeys,
-    replay,
+    shadows: shadows.map(({ name, law }) => ({ name, controller: law.name })),
+    replay: (record) => replayRecord(record, shadows),
   };
 }
 

@@ -9,7 +9,7 @@ import { UserError } from "../core/errors.ts";
 const SCHEME = /^[a-z][a-z0-9+.-]+:/i;
 
 /**
- * Reads a region file; model paths in it are relative to its folder and come back absolute.
+ * Reads a region file; paths of models and shadows are relative to its folder and come back absolute.
  * Errors: UserError with every mistake and where it stands.
  */
 export function readRegionFile(path: string): RegionFile {
@@ -28,6 +28,7 @@ export function readRegionFile(path: string): RegionFile {
   return {
     ...file,
     endpoints: file.endpoints.map((endpoint) => ({ ...endpoint, model: resolveModel(endpoint.model, folder) })),
+    shadows: file.shadows.map((shadow) => ({ ...shadow, module: resolve(folder, shadow.module) })),
   };
 }
 

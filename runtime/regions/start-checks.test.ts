@@ -64,7 +64,7 @@ test("a region that others could reach is refused without an admin key, before a
   writeFileSync(configFile, "host: 0.0.0.0\n");
   const log = createLog({ level: "error", human: false });
   const error = await errorOf(
-    startLocalRegion({ configFile, host: null, port: 0, dataDir: join(folder, "data"), log }),
+    startLocalRegion({ configFile, host: null, port: 0, shadows: [], dataDir: join(folder, "data"), log }),
   );
   expect(error.code).toBe("PENSTOCK_KEYS_NEEDED");
 });

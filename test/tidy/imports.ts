@@ -118,6 +118,7 @@ const ROOMS: readonly Room[] = [
   ),
   room("regions", /^runtime\/regions\//, ".*"),
   room("cli", /^cli\//, ".*"),
+  room("shadow laws", /^examples\/shadow\//, CORE, DOMAIN, "runtime/control/.*"),
   room("examples", /^examples\//, "node:.*"),
 ];
 

@@ -1,6 +1,11 @@
 import { z } from "zod";
 import { endpointInput, endpointName } from "./endpoint.ts";
 
+/** Name of a shadow: stands in URLs and in the decision log. */
+export const shadowName = z
+  .string()
+  .regex(/^[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?$/, "must be lower-case letters, digits and '-', at most 40");
+
 /** A region file: process settings of a local region and the endpoints it applies with `origin: file`. */
 export const regionFile = z
   .strictObject({
@@ -22,6 +27,19 @@ export const regionFile = z
         }),
       )
       .default([]),
+    shadows: z
+      .array(
+        z.strictObject({
+          name: shadowName,
+          module: z.string().min(1).describe("File whose default export is a Controller; relative to the region file"),
+        }),
+      )
+      .default([])
+      .refine(
+        (list) => new Set(list.map((shadow) => shadow.name)).size === list.length,
+        "each shadow name may stand once",
+      )
+      .describe("Laws that decide beside the live ones and only show what they would have done"),
     endpoints: z
       .array(endpointInput)
       .default([])

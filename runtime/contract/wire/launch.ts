@@ -28,6 +28,12 @@ export interface RouterLaunch {
   readonly snapshotFile: string;
 }
 
+/** A law to run in shadow: its name, and the module whose default export it is. */
+export interface ShadowSource {
+  readonly name: string;
+  readonly module: string;
+}
+
 /** What an agent hands the controller on start (ENV.controllerLaunch). */
 export interface ControllerLaunch {
   readonly region: string;
@@ -40,4 +46,6 @@ export interface ControllerLaunch {
   readonly regionFile: string | null;
   /** Keys are required (bound elsewhere than loopback, or asked for). */
   readonly keysRequired: boolean;
+  /** Laws to run in shadow; `module` is an absolute path. */
+  readonly shadows: readonly ShadowSource[];
 }

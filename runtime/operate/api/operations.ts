@@ -37,6 +37,8 @@ export interface RegionOperations {
   readonly board: BoardView;
   readonly decisions: DecisionLog;
   readonly logs: LogBook;
+  /** The laws that run in shadow, each with the controller it runs beside. */
+  readonly shadows: readonly { readonly name: string; readonly controller: string }[];
   /** Calls back in the turn in which a fact changes or goes; the returned function ends it. The callback must be cheap. */
   watch(observer: (fact: FactName, key: string) => void): () => void;
   /** Writes the `spec` fact. The API has made the spec (specOf) and checked its generation and origin. */

@@ -76,6 +76,7 @@ export class FakeRegion implements RegionOperations {
   readonly board = new FakeBoard();
   readonly decisions = new FakeDecisions();
   readonly logs = new LogBook();
+  readonly shadows = [{ name: "slow", controller: "autoscaler" }];
   /** Endpoints whose artifact was to be looked at again, in order. */
   readonly redeployed: string[] = [];
   /** What a replay comes to. */

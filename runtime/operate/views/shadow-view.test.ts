@@ -12,7 +12,7 @@ test("each shadow decision stands beside the real one in force on the same key",
   region.decide({ controller, key: "iris-a", output: { replicas: 3 } });
   region.decide({ controller, key: "iris-a", output: { replicas: 2 } });
   region.decide({ key: "iris-a", output: { replicas: 2 } });
-  const rows = compareShadow(region.decisions, { controller: "autoscaler", shadow: "slow", limit: 10 });
+  const rows = compareShadow(region.decisions, region.board, region.shadows[0]!, { limit: 10 });
   expect(rows.map(({ shadow, real, differs }) => [shadow.id, real?.id ?? null, differs])).toEqual([
     [5, 2, true],
     [4, 2, false],

@@ -1,6 +1,8 @@
 import { canonicalJson } from "../../core/canonical.ts";
+import type { BoardView } from "../../domain/board.ts";
+import { shadowControllerName } from "../../domain/names.ts";
 import type { DecisionLog } from "../../ports/stores.ts";
-import { type DecisionRow, decisionRowOf } from "./decision-view.ts";
+import { type DecisionQuery, type DecisionRow, decisionRowOf, decisionsOf } from "./decision-view.ts";
 
 /** What a shadow law decided beside what the real one held at that time. */
 export interface ShadowRow {
@@ -12,15 +14,16 @@ export interface ShadowRow {
 }
 
 /**
- * The newest decisions of the law that runs in shadow as `shadow` beside `controller`, each with the real decision on
+ * The newest decisions of the law that runs in shadow as `name` beside `controller`, each with the real decision on
  * the same key that was in force: a law logs only changes, so that its last record before a time still holds then.
  */
 export function compareShadow(
   log: DecisionLog,
-  { controller, shadow, key, limit }: { controller: string; shadow: string; key?: string | undefined; limit: number },
+  board: BoardView,
+  { name, controller }: { readonly name: string; readonly controller: string },
+  query: Omit<DecisionQuery, "controller">,
 ): ShadowRow[] {
-  const ofKey = key === undefined ? {} : { key };
-  const rows = log.list({ controller: `${controller}/shadow:${shadow}`, limit, ...ofKey });
+  const rows = decisionsOf(log, board, { ...query, controller: shadowControllerName(controller, name) });
   return rows.map((record) => {
     const [real] = log.list({ controller, key: record.key, beforeId: record.id, limit: 1 });
     return {

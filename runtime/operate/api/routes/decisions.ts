@@ -39,8 +39,9 @@ const shadowRoute = createRoute({
   request: {
     params: z.object({ shadow: z.string() }),
     query: z.object({
-      controller: z.string().default("autoscaler"),
-      key: z.string().optional(),
+      endpoint: z.string().optional().describe("Decisions on the endpoint and on its versions"),
+      key: z.string().optional().describe("Exact key: an endpoint, a version or `region`"),
+      beforeId: z.coerce.number().int().min(1).optional().describe("For the next page: the last id of this one"),
       limit: z.coerce.number().int().min(1).max(500).default(50),
     }),
   },
@@ -94,7 +95,14 @@ export function addDecisionRoutes({ app, operations }: RouteContext): void {
   });
 
   app.openapi(shadowRoute, (c) => {
-    const rows = compareShadow(decisions, { ...c.req.valid("query"), ...c.req.valid("param") });
+    const { shadow } = c.req.valid("param");
+    const running = operations.shadows.find(({ name }) => name === shadow);
+    if (running === undefined) {
+      const names = operations.shadows.map(({ name }) => name).join(", ");
+      const todo = names === "" ? "Start the region with `penstock up --shadow NAME=FILE`." : `Running are: ${names}.`;
+      throw new ApiError(404, "PENSTOCK_NO_SUCH_SHADOW", `no law runs in shadow as ${shadow}`, todo);
+    }
+    const rows = compareShadow(decisions, board, running, c.req.valid("query"));
     return c.json({ rows }, 200);
   });
 
