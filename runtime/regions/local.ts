@@ -126,7 +126,13 @@ function nodeCommand(script: string, key: string, launch: ControllerLaunch | Rou
     program: process.execPath,
     args: ["--import", join(import.meta.dirname, "keep-compiled.ts"), join(import.meta.dirname, script)],
     // Compiled code is kept on disk: a killed router, and a replica that is woken, start in a third of the time.
-    env: { ...process.env, NODE_COMPILE_CACHE: join(cacheDir(), "compiled"), [key]: JSON.stringify(launch) },
+    // The admin key that `penstock up` may hold is nothing for a model to read.
+    env: {
+      ...process.env,
+      PENSTOCK_KEY: undefined,
+      NODE_COMPILE_CACHE: join(cacheDir(), "compiled"),
+      [key]: JSON.stringify(launch),
+    },
   };
 }
 
