@@ -101,6 +101,15 @@ export function niceCeiling(value: number): number {
   return step * power;
 }
 
+/** The longest and the shortest time a chart spans, in seconds. */
+const SPAN_S = { most: 900, least: 120 };
+
+/** The ends of the x axis: all that is known, up to the last 15 minutes; a young region's few points are not a smear at the edge. */
+export function timeSpan(oldestS: number, newestS: number): [number, number] {
+  const span = Math.min(SPAN_S.most, Math.max(SPAN_S.least, newestS - oldestS));
+  return [newestS - span, newestS];
+}
+
 /** Top of the y axis for the values shown. */
 export function axisTop(spec: ChartSpec, highest: number | null): number {
   return niceCeiling(Math.max(spec.leastTop, (highest ?? 0) * 1.05));

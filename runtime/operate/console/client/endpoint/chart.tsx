@@ -2,10 +2,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { SeriesSlice } from "../../../series/series.ts";
 import type { Theme } from "../shell/theme.ts";
-import { axisTop, type ChartLine, type ChartSpec, withoutRestingZeros } from "./chart-spec.ts";
+import { axisTop, type ChartLine, type ChartSpec, timeSpan, withoutRestingZeros } from "./chart-spec.ts";
 
 const HEIGHT_PX = 124;
-const SPAN_SECONDS = 900;
 /** Charts of one page show the same moment under the pointer. */
 const SYNC_KEY = "endpoint";
 
@@ -93,7 +92,7 @@ function optionsOf(spec: ChartSpec, element: HTMLElement, onHover: (index: numbe
     cursor: { sync: { key: SYNC_KEY }, y: false, points: { size: 6 }, drag: { x: false, y: false } },
     hooks: { setCursor: [(plot) => onHover(plot.cursor.idx ?? null)] },
     scales: {
-      x: { range: (_, __, newest) => [newest - SPAN_SECONDS, newest] },
+      x: { range: (_, oldest, newest) => timeSpan(oldest, newest) },
       y: { range: (_, __, highest) => [0, axisTop(spec, highest)] },
     },
     axes: [

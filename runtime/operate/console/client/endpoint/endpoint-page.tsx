@@ -71,7 +71,8 @@ function EndpointHead({
       <ActionBar endpoint={endpoint} onAction={onAction} />
       <p class="bounds faint">
         {spec.concurrency.min} to {spec.concurrency.max} in flight
-        {spec.concurrency.min === 0 ? ", may sleep" : ""} · {spec.model || spec.run.url || spec.run.command?.join(" ")}
+        {spec.concurrency.min === 0 ? ", may sleep" : ""} · {spec.origin === "file" ? "set by the region file · " : ""}
+        {spec.model || spec.run.url || spec.run.command?.join(" ")}
       </p>
     </div>
   );

@@ -3,6 +3,7 @@ import { agoText, bytesText, durationText, numberText } from "../../../../core/f
 import type { EndpointView } from "../../../views/endpoint-view.ts";
 import type { ReplicaView } from "../../../views/replica-view.ts";
 import { usePicture } from "../live/console-context.ts";
+import { LogBlock } from "../parts/log-text.tsx";
 import { Empty } from "../parts/notice.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { hrefOf } from "../shell/route.ts";
@@ -132,7 +133,7 @@ function ReplicaDetail({ replica, nowMs }: { readonly replica: ReplicaView; read
         </p>
       ) : (
         <>
-          <pre class="lines">{lastLog.join("\n")}</pre>
+          <LogBlock lines={lastLog} />
           <a href={hrefOf({ page: "logs", source: id })}>Follow its log</a>
         </>
       )}

@@ -2,6 +2,7 @@ import { agoText, bytesText, durationText, latencyText, numberText } from "../..
 import type { EndpointView } from "../../../views/endpoint-view.ts";
 import type { VersionView } from "../../../views/version-view.ts";
 import { capacityOf } from "../endpoints/select.ts";
+import { LogBlock } from "../parts/log-text.tsx";
 import { Meter } from "../parts/meter.tsx";
 import { Empty } from "../parts/notice.tsx";
 import { SplitBar } from "../parts/split-bar.tsx";
@@ -142,7 +143,7 @@ function Failure({ version }: { readonly version: VersionView }) {
   return (
     <div class="error">
       <strong>{version.id}</strong> was given up: {why}
-      {lastLog.length > 0 && <pre class="lines">{lastLog.join("\n")}</pre>}
+      {lastLog.length > 0 && <LogBlock lines={lastLog} />}
     </div>
   );
 }

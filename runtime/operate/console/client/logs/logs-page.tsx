@@ -1,10 +1,11 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { timeText } from "../../../../core/format.ts";
 import { usePicture } from "../live/console-context.ts";
+import { LogText } from "../parts/log-text.tsx";
 import { Empty, ErrorNotice } from "../parts/notice.tsx";
 import { goTo } from "../shell/use-route.ts";
 import { SEARCH_ATTRIBUTE } from "../shell/use-shortcuts.ts";
-import { levelOf, matchingLines } from "./log-lines.ts";
+import { matchingLines } from "./log-lines.ts";
 import { useLog } from "./use-log.ts";
 
 const REGION_SOURCES = ["agent", "controller", "router"];
@@ -55,10 +56,10 @@ export function LogsPage({ source }: { readonly source: string }) {
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable for who has no mouse.
         <div ref={box} class="log-box" onScroll={noticeScroll} tabIndex={0} role="log" aria-label="Log lines">
           {shown.map(({ number, atMs, source: from, line }) => (
-            <div key={number} class={`log-line level-${levelOf(line)}`}>
+            <div key={number} class="log-line">
               <time>{timeText(atMs)}</time>
               {source === "" && <span class="from">{from}</span>}
-              <span class="text">{line}</span>
+              <LogText line={line} />
             </div>
           ))}
         </div>
