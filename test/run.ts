@@ -11,15 +11,28 @@ interface Report {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
   readonly numPendingTests: number;
-  readonly testResults: readonly { readonly name: string; readonly status: string; readonly assertionResults: readonly unknown[] }[];
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly assertionResults: readonly unknown[];
+  }[];
 }
 
 const args = process.argv.slice(2);
 const scratch = mkdtempSync(join(tmpdir(), "penstock-test-"));
 const reportFile = join(scratch, "report.json");
 
-const checks = args.length > 0 ? [] : [step("layout and lint", "biome", ["check", "."]), step("types", "tsc", ["-p", "tsconfig.json"])];
-const vitest = step("tests", "vitest", ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${reportFile}`, ...args]);
+const checks =
+  args.length > 0
+    ? []
+    : [step("layout and lint", "biome", ["check", "."]), step("types", "tsc", ["-p", "tsconfig.json"])];
+const vitest = step("tests", "vitest", [
+  "run",
+  "--reporter=default",
+  "--reporter=json",
+  `--outputFile.json=${reportFile}`,
+  ...args,
+]);
 const counts = countTests();
 rmSync(scratch, { recursive: true, force: true });
 
@@ -37,7 +50,9 @@ function step(title: string, program: string, programArgs: readonly string[]): b
 function countTests(): { passed: number; failed: number; skipped: number } {
   try {
     const report = JSON.parse(readFileSync(reportFile, "utf8")) as Report;
-    const broken = report.testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0).length;
+    const broken = report.testResults.filter(
+      (file) => file.status === "failed" && file.assertionResults.length === 0,
+    ).length;
     return { passed: report.numPassedTests, failed: report.numFailedTests + broken, skipped: report.numPendingTests };
   } catch {
     return { passed: 0, failed: 1, skipped: 0 };
