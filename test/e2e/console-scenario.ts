@@ -161,10 +161,15 @@ export class ConsoleScenario {
     this.#putEndpoint("churn", [
       aRolledVersion({ version: broken, phase: "failed", weight: 0, failure: { why, lastLog } }),
     ]);
-    board.put("prepared", "churn", { endpoint: "churn", modelKey: "k", state: { kind: "ready", version: broken } });
+    board.put("prepared", "churn", {
+      endpoint: "churn",
+      modelKey: "k",
+      deployNumber: 1,
+      state: { kind: "ready", version: broken },
+    });
     board.put("spec", "embed", aSpec({ name: "embed", model: "https://models.example/minilm.onnx" }));
     const state = { kind: "working", doing: "fetching minilm.onnx", doneBytes: 34e6, totalBytes: 91e6 } as const;
-    board.put("prepared", "embed", { endpoint: "embed", modelKey: "k", state });
+    board.put("prepared", "embed", { endpoint: "embed", modelKey: "k", deployNumber: 1, state });
     const asleep = { ...versionOf("night-batch", "f", Date.now() - 9e6), runtime: "mlflow" as const };
     this.#putEndpoint("night-batch", [aRolledVersion({ version: asleep })]);
     this.#putWanted(asleep, 0, 8);
