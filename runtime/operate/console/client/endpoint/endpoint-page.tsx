@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { EndpointView } from "../../../views/endpoint-view.ts";
 import { usePicture } from "../live/console-context.ts";
 import { Empty } from "../parts/notice.tsx";
@@ -14,11 +14,18 @@ import { RecentDecisions } from "./recent-decisions.tsx";
 import { Replicas } from "./replicas.tsx";
 import { Versions } from "./versions.tsx";
 
+/** Long enough to read two lines twice. */
+const SAID_MS = 8_000;
+
 /** One endpoint: how it stands, its versions, load, replicas, how to call it, and what was decided about it. */
 export function EndpointPage({ name, theme }: { readonly name: string; readonly theme: Theme }) {
   const { endpoints } = usePicture();
   const [action, setAction] = useState<Action | null>(null);
   const [said, setSaid] = useState("");
+  useEffect(() => {
+    const timer = setTimeout(() => setSaid(""), SAID_MS);
+    return () => clearTimeout(timer);
+  }, [said]);
   if (endpoints === null) return <p class="faint">Asking the region for {name}…</p>;
   const endpoint = endpoints.find((candidate) => candidate.name === name);
   if (endpoint === undefined) return <NoSuchEndpoint name={name} existing={endpoints.map((one) => one.name)} />;

@@ -29,7 +29,7 @@ export class Refused extends Error {
 }
 
 /** Nothing that speaks the API answers: the controller (or the whole region) is away. */
-export class Away extends Error {
+class Away extends Error {
   override readonly name = "Away";
 }
 
