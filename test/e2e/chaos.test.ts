@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { nextUint32, seedPrng } from "../../runtime/core/prng.ts";
-import { descendantsOf, isRunning, TestRegion, until } from "./region.ts";
+import { seededUniform, type Uniform } from "../../runtime/core/prng.ts";
+import { descendantsOf, isRunning, listenersOn, TestRegion, until } from "./region.ts";
 import { ThreadBreaker } from "./router-threads.ts";
 import { type Sent, SteadyLoad, type Target } from "./steady-load.ts";
 
@@ -82,14 +82,26 @@ describe("a region under load, with its processes killed at random", { timeout: 
   };
   const kills = {
     /** Engine and server of an ONNX model are one process. */
-    replica: async (random: Draws) => killOneOf(random, children("iris-").map(({ pid }) => pid)),
-    keeper: async (random: Draws) => killOneOf(random, [...children("agent-"), ...children("once-")].map(({ pid }) => pid)),
+    replica: async (random: Draws) =>
+      killOneOf(
+        random,
+        children("iris-").map(({ pid }) => pid),
+      ),
+    keeper: async (random: Draws) =>
+      killOneOf(
+        random,
+        [...children("agent-"), ...children("once-")].map(({ pid }) => pid),
+      ),
     engine: async (random: Draws) =>
       killOneOf(
         random,
         [...children("agent-"), ...children("once-")].flatMap(({ pid }) => (isRunning(pid) ? descendantsOf(pid) : [])),
       ),
-    controller: async (random: Draws) => killOneOf(random, children("controller").map(({ pid }) => pid)),
+    controller: async (random: Draws) =>
+      killOneOf(
+        random,
+        children("controller").map(({ pid }) => pid),
+      ),
     router: async () => {
       const pid = await routerPid();
       const fromMs = performance.now();
@@ -103,6 +115,8 @@ describe("a region under load, with its processes killed at random", { timeout: 
         breaker?.breaker.close();
         breaker = { pid, breaker: await ThreadBreaker.open(pid, () => region.log("router")) };
       }
+      // Both threads at once would be the router's death under another name.
+      await until("both threads listen", () => listenersOn(Number(new URL(region.url).port)) === 2);
       const fromMs = performance.now();
       await breaker.breaker.throwInThread(random.below(2));
       outages.push({ what: "thread", fromMs, untilMs: performance.now() });
@@ -122,12 +136,15 @@ describe("a region under load, with its processes killed at random", { timeout: 
 
   async function isWhole(): Promise<boolean> {
     const views = await Promise.all(ENDPOINTS.map(({ name }) => region.endpoint(name).catch(() => null)));
-    return views.every((view) => view !== null && view.status.word === "ready" && view.scale.ready === 2);
+    return views.every(
+      (view) => view !== null && view.status.word === "ready" && view.scale.ready === view.scale.wanted,
+    );
   }
 
   const overlaps = ({ sentAtMs, endedAtMs }: Sent): boolean =>
     outages.some(({ fromMs, untilMs }) => sentAtMs <= untilMs && endedAtMs >= fromMs);
-  const wrong = (name: string): readonly Sent[] => sent.filter(({ target, result }) => target === name && result !== "right");
+  const wrong = (name: string): readonly Sent[] =>
+    sent.filter(({ target, result }) => target === name && result !== "right");
 
   test("every request was answered in the end, one way or the other", () => {
     const routers = outages.filter(({ what }) => what === "router");
@@ -176,14 +193,14 @@ describe("a region under load, with its processes killed at random", { timeout: 
 
 /** Draws from a seed: the same victims in the same order on each run. */
 class Draws {
-  #prng: ReturnType<typeof seedPrng>;
+  readonly #uniform: Uniform;
 
   constructor(seed: number) {
-    this.#prng = seedPrng(seed);
+    this.#uniform = seededUniform(seed);
   }
 
   below(count: number): number {
-    return nextUint32(this.#prng) % count;
+    return Math.floor(this.#uniform() * count);
   }
 
   between(least: number, most: number): number {
@@ -192,7 +209,7 @@ class Draws {
 
   shuffled<T>(list: readonly T[]): T[] {
     return list
-      .map((item) => ({ item, at: this.below(2 ** 31) }))
+      .map((item) => ({ item, at: this.#uniform() }))
       .sort((a, b) => a.at - b.at)
       .map(({ item }) => item);
   }

@@ -299,6 +299,16 @@ export function descendantsOf(pid: number): number[] {
   return children.flatMap((child) => [child, ...descendantsOf(child)]);
 }
 
+/** How many sockets listen on a port of 127.0.0.1. */
+export function listenersOn(port: number): number {
+  const LISTEN = "0A";
+  const address = `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  const rows = readFileSync("/proc/net/tcp", "utf8")
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/));
+  return rows.filter(([, local, , state]) => local === address && state === LISTEN).length;
+}
+
 function runningWith(variable: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

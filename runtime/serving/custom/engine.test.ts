@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { RunSettings } from "../../domain/version.ts";
+import { descendantsOf } from "../../node/keeper/process-tree.ts";
 import type { ChildContext, RunningEngine } from "../contract.ts";
 import { startCustom } from "./engine.ts";
 import { freePort, isAlive, launchOf, PLAIN_RUN } from "./fixtures.ts";
@@ -86,7 +87,10 @@ test("what the command started ends with it", async () => {
   await vi.waitFor(() => expect(isAlive(grandchild)).toBe(false), SOON);
 });
 
-test("the command and what it started end when the keeper is killed", async () => {
+test.each([
+  ["the keeper", false],
+  ["the shell that guards it and then the keeper", true],
+])("the command and what it started end when %s is killed", async (_, guardFirst) => {
   const keeper = spawn(
     process.execPath,
     [
@@ -104,9 +108,20 @@ test("the command and what it started end when the keeper is killed", async () =
     keeper.stdout.once("data", (text: Buffer) => resolve(text.toString().trim().split(" ").map(Number)));
   });
   expect(pids.every(isAlive)).toBe(true);
+  if (guardFirst) {
+    const [guard] = guardsOf(keeper.pid!);
+    process.kill(guard!, "SIGKILL");
+    await vi.waitFor(() => expect(guardsOf(keeper.pid!)).not.toContain(guard), SOON);
+    await vi.waitFor(() => expect(guardsOf(keeper.pid!)).toHaveLength(1), SOON);
+  }
   keeper.kill("SIGKILL");
   await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), SOON);
 });
+
+/** Children of the keeper beside the command, whose shell waits for its own child. */
+function guardsOf(keeper: number): readonly number[] {
+  return descendantsOf([keeper]).filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("read -r _"));
+}
 
 test("a program that does not exist is an error that names it", async () => {
   await expect(startCustom(await contextOf({ command: ["no-such-program"] }, ""))).rejects.toMatchObject({

@@ -3,16 +3,18 @@ import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
 import { UserError } from "../../core/errors.ts";
+import type { RunSettings } from "../../domain/version.ts";
 import type { ChildContext, EngineExit, RunningEngine } from "../contract.ts";
 import { threadEnvironment } from "../thread-settings.ts";
 
 /**
  * Starts a replica of a custom runtime: the user's command, which listens on $PORT, or no process at all where a base
- * URL names a server that runs elsewhere. It counts nothing and has no probes: it is ready when it accepts a connection.
+ * URL names a server that runs elsewhere. It counts nothing and has no probes: it is ready when `run.readyPath` answers 2xx;
+ * where none is given, when `/` answers at all, and not with a server's error. One that only accepts is not ready.
  */
 export async function startCustom(context: ChildContext): Promise<RunningEngine> {
   const { run } = context.launch.version;
-  if (run.url !== null) return elsewhere(new URL(run.url));
+  if (run.url !== null) return elsewhere(new URL(run.url), readinessOf(run));
   if (run.command === null) {
     throw new UserError(
       "PENSTOCK_NO_COMMAND",
@@ -23,12 +25,17 @@ export async function startCustom(context: ChildContext): Promise<RunningEngine>
   return startCommand(context, run.command);
 }
 
-const UNCOUNTED = { readyPath: null, classes: [], probes: { warmUps: [], canaries: [] }, countersFiles: [] } as const;
+function readinessOf({ readyPath }: RunSettings): RunningEngine["readiness"] {
+  return readyPath === null ? { path: "/", statusBelow: 500 } : { path: readyPath, statusBelow: 300 };
+}
 
-function elsewhere(url: URL): RunningEngine {
+const UNCOUNTED = { classes: [], probes: { warmUps: [], canaries: [] }, countersFiles: [] } as const;
+
+function elsewhere(url: URL, readiness: RunningEngine["readiness"]): RunningEngine {
   const DEFAULT_HTTP_PORT = 80;
   return {
     ...UNCOUNTED,
+    readiness,
     address: { host: url.hostname, port: url.port === "" ? DEFAULT_HTTP_PORT : Number(url.port) },
     rootPids: () => [],
     kill: () => {},
@@ -55,18 +62,19 @@ async function startCommand(context: ChildContext, command: readonly string[]): 
   });
   const pid = await spawned(child, program);
   for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on("line", context.log);
-  const guard = startGuard(pid);
+  const dismissGuard = guardGroup(pid);
   const state = { running: true };
   const exited = new Promise<EngineExit>((resolve) => {
     child.once("exit", (code, signal) => {
       state.running = false;
-      guard.kill("SIGKILL");
+      dismissGuard();
       signalGroup(pid, "SIGKILL");
       resolve({ code, signal });
     });
   });
   return {
     ...UNCOUNTED,
+    readiness: readinessOf(run),
     address: { host: launch.host, port },
     rootPids: () => (state.running ? [pid] : []),
     kill: (signal) => {
@@ -97,14 +105,28 @@ function spawned(child: ChildProcess, program: string): Promise<number> {
   });
 }
 
-/** A shell that waits for this process's end, however it comes, and then kills the command's group. */
-function startGuard(group: number): ChildProcess {
-  const guard = spawn("sh", ["-c", 'read -r _; kill -s KILL -- "-$1"', "sh", String(group)], {
-    detached: true,
-    stdio: ["pipe", "ignore", "ignore"],
-  });
-  guard.unref();
-  return guard;
+/**
+ * Ties the command's group to this process by a shell that waits for this process's end, however it comes, and then
+ * kills the group. A shell that is killed itself has a successor. Returns how to let go of the group.
+ */
+function guardGroup(group: number): () => void {
+  let isNeeded = true;
+  let guard = start();
+  function start(): ChildProcess {
+    const shell = spawn("sh", ["-c", 'read -r _; kill -s KILL -- "-$1"', "sh", String(group)], {
+      detached: true,
+      stdio: ["pipe", "ignore", "ignore"],
+    });
+    shell.once("exit", () => {
+      if (isNeeded) guard = start();
+    });
+    shell.unref();
+    return shell;
+  }
+  return () => {
+    isNeeded = false;
+    guard.kill("SIGKILL");
+  };
 }
 
 function signalGroup(group: number, signal: "SIGTERM" | "SIGKILL"): void {

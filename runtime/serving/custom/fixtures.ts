@@ -10,6 +10,7 @@ export const PLAIN_RUN: RunSettings = {
   env: {},
   command: null,
   url: null,
+  readyPath: null,
   contextTokens: null,
   maxInFlight: null,
 };
