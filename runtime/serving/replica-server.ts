@@ -46,11 +46,11 @@ export class ReplicaServer implements ConnectionHost {
     this.#server.maxConnections = this.limits.connections;
   }
 
-  /** Listens on a free port of `host`. */
-  async listen(host: string): Promise<Address> {
+  /** Listens on a port of `host`; 0 = any free one. */
+  async listen(host: string, port = 0): Promise<Address> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", reject);
-      this.#server.listen({ host, port: 0, backlog: 4096 }, resolve);
+      this.#server.listen({ host, port, backlog: 4096 }, resolve);
     });
     return { host, port: (this.#server.address() as AddressInfo).port };
   }

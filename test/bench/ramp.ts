@@ -1,21 +1,30 @@
 // bench:ramp: one endpoint of real replica processes; load steps from 10 to 10,000 requests per second. How long until the
-// ready replicas match demand and p99 is under 100 ms, and how many requests fail. Arguments: peak QPS, seconds after the step.
+// ready replicas match demand and p99 is under 100 ms, and how many requests fail. Arguments: peak QPS, seconds after the
+// step, model: `accelerator` (support/accelerator.ts: one process gives 4,000 per second, so that the region must start
+// several) or `iris` (the ONNX example: real inference, of which one process may carry the peak).
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { TestRegion } from "../e2e/region.ts";
 import { IRIS_MODEL, irisPlan } from "./support/iris.ts";
-import { CpuByKind, cpuMsOf } from "./support/processes.ts";
+import { CpuByKind } from "./support/processes.ts";
 import { loadText, progress, report, step } from "./support/report.ts";
 import { type Point, runTimeline } from "./support/timeline.ts";
 import { timelineSvg } from "./support/timeline-svg.ts";
 
 const PEAK_RPS = Number(process.argv[2] ?? 10_000);
 const SECONDS = Number(process.argv[3] ?? 60);
+const MODEL = process.argv[4] ?? "accelerator";
 const BEFORE_MS = 10_000;
 const LOOK_MS = 500;
 /** What counts as steady, and for how long it must stay so. */
 const P99_MS = 100;
 const HOLDS_MS = 10_000;
+
+const ACCELERATOR = join(import.meta.dirname, "support/accelerator.ts");
+const models: Readonly<Record<string, object>> = {
+  accelerator: { run: { command: [process.execPath, ACCELERATOR], cpuCount: 0.25 }, idempotent: true },
+  iris: { model: IRIS_MODEL, run: { cpuCount: 0.25 } },
+};
 
 /** Milliseconds from the step to the first look from which all were steady for HOLDS_MS; null where that never was. */
 function steadyAfterMs(points: readonly Point[]): number | null {
@@ -36,34 +45,31 @@ const region = await TestRegion.start({
     region: "bench",
     endpoints: [
       {
-        name: "iris",
-        model: IRIS_MODEL,
-        // Four requests at once per replica and a quarter of a core each: one process is not enough for the peak.
-        run: { maxInFlight: 4, cpuCount: 0.25 },
-        concurrency: { min: 1, max: 32 },
-        // While replicas start, a second's worth of the peak after the other waits instead of being turned away.
+        name: "ramp",
+        ...models[MODEL],
+        concurrency: { min: 1, max: 64 },
+        // While replicas start, what the first one can't take waits instead of being turned away.
         queue: { maxRequests: 500_000 },
       },
     ],
   },
 });
 try {
-  const cpu = new CpuByKind();
-  const { user, system } = process.cpuUsage();
-  cpu.sample(region.children(), { first: true });
+  const cpu = new CpuByKind(region);
+  const ownCpu = process.cpuUsage();
   const profile = [
     { fromRps: 10, toRps: 10, durationMs: BEFORE_MS },
     { fromRps: PEAK_RPS, toRps: PEAK_RPS, durationMs: SECONDS * 1_000 },
   ];
   step(`10 requests per second for ${BEFORE_MS / 1_000} s, then ${PEAK_RPS} for ${SECONDS} s`);
-  const { tally, points } = await runTimeline(region, "iris", irisPlan(region, profile), LOOK_MS, (point) => {
-    cpu.sample(region.children());
+  const { tally, points } = await runTimeline(region, "ramp", irisPlan(region, profile, "ramp"), LOOK_MS, (point) => {
+    cpu.sample();
     const p99 = point.p99Ms === null ? "-" : `${point.p99Ms.toFixed(1)} ms`;
     progress(
       `${(point.atMs / 1_000).toFixed(0).padStart(3)} s  ${point.sentRps.toFixed(0)}/s sent  ${point.goodRps.toFixed(0)}/s answered  p99 ${p99}  ${point.ready}/${point.wanted} replicas  ${point.failed} failed`,
     );
   });
-  const generator = process.cpuUsage({ user, system });
+  const generator = process.cpuUsage(ownCpu);
   const steadyMs = steadyAfterMs(points);
   const results = join(import.meta.dirname, "../../bench-results");
   mkdirSync(results, { recursive: true });
@@ -89,7 +95,7 @@ try {
       routerCpuUsPerRequest: (cpu.usedMs("router") * 1_000) / tally.sent,
       replicaCpuUsPerRequest: (cpu.usedMs("replicas") * 1_000) / tally.sent,
       controllerCpuUsPerRequest: (cpu.usedMs("controller") * 1_000) / tally.sent,
-      agentCpuUsPerRequest: (cpuMsOf(region.pid) * 1_000) / tally.sent,
+      agentCpuUsPerRequest: (cpu.usedMs("agent") * 1_000) / tally.sent,
       generatorCpuUsPerRequest: (generator.user + generator.system) / tally.sent,
     },
     [

@@ -1,74 +1,82 @@
-// bench:start: from `penstock up` until both example endpoints answer, with the models cached; then what an idle region costs.
+// bench:start: from `npm start` until both example endpoints answer, with the models in the cache; then what the idle region
+// costs in CPU over 30 s and in memory. Arguments: seconds of idleness.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { scratchFolder } from "../e2e/region.ts";
+import { cpuMsOf, proportionalMiBOf, residentMiBOf, treeOf } from "./support/processes.ts";
+import { loadText, progress, report, step } from "./support/report.ts";
 
-const ROOT = join(import.meta.dirname, "..", "..");
-const IDLE_MS = 20_000;
-/** Linux counts CPU time in 1/100 s for user space. */
-const MS_PER_TICK = 10;
+const ROOT = join(import.meta.dirname, "../..");
+const IDLE_SECONDS = Number(process.argv[2] ?? 30);
+/** The end of the start (warm-up, compiled code being kept) is over by then. */
+const SETTLE_MS = 8_000;
 
-/** Starts a region and resolves once all its endpoints are ready. */
-async function start(dataDir: string): Promise<{ pid: number; readySeconds: number; stop(): Promise<void> }> {
+interface Started {
+  /** Of npm, whose children are the region. */
+  readonly pid: number;
+  readonly readySeconds: number;
+  stop(): Promise<void>;
+}
+
+/** Runs `npm start` on a data folder of its own; resolves once both examples answer. */
+async function start(dataDir: string): Promise<Started> {
   const startedAtMs = performance.now();
-  const args = [join(ROOT, "bin", "penstock.mjs"), "up", "--port", "0", "--data-dir", dataDir];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-  const ready = new Promise<void>((resolve, reject) => {
-    let text = "";
+  const args = ["start", "--silent", "--", "--port", "0", "--data-dir", dataDir];
+  const child = spawn("npm", args, { cwd: ROOT, stdio: ["ignore", "pipe", "inherit"] });
+  let output = "";
+  const told = new Promise<void>((resolve) => {
     child.stdout.on("data", (chunk: Buffer) => {
-      text += chunk.toString();
-      if (text.includes("Ctrl-C ends the region.")) resolve();
+      output += chunk.toString();
+      // One line to copy per endpoint that serves, then this.
+      if (output.includes("Ctrl-C ends the region.")) resolve();
     });
-    child.once("exit", () => reject(new Error(`the region ended:\n${text}`)));
   });
-  await ready;
+  const ended = once(child, "exit").then(() => {
+    throw new Error(`npm start ended:\n${output}`);
+  });
+  ended.catch(() => {});
+  await Promise.race([told, ended]);
+  const readySeconds = (performance.now() - startedAtMs) / 1_000;
+  const ready = output.match(/^(iris|smollm2): ready /gm)?.length ?? 0;
+  if (ready !== 2) throw new Error(`not both examples are ready:\n${output}`);
   const stop = async (): Promise<void> => {
-    child.kill("SIGTERM");
+    // The region itself: whether npm hands a signal on depends on its version and shell.
+    const agent = Number(JSON.parse(readFileSync(join(dataDir, "region.lock.json"), "utf8")).pid);
+    process.kill(agent, "SIGTERM");
     await once(child, "exit");
   };
-  return { pid: child.pid ?? 0, readySeconds: (performance.now() - startedAtMs) / 1_000, stop };
+  return { pid: child.pid ?? 0, readySeconds, stop };
 }
 
-/** A process and all below it. */
-function tree(pid: number): number[] {
-  const below = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
-  return [pid, ...below.flatMap(tree)];
-}
+const sum = (pids: readonly number[], of: (pid: number) => number): number =>
+  pids.reduce((total, pid) => total + of(pid), 0);
 
-function cpuMs(pids: readonly number[]): number {
-  return pids.reduce((sum, pid) => {
-    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-    return sum + (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK;
-  }, 0);
-}
-
-function residentMiB(pids: readonly number[]): number {
-  const PAGES_PER_MIB = 256;
-  return pids.reduce(
-    (sum, pid) => sum + Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]) / PAGES_PER_MIB,
-    0,
-  );
-}
-
-const folder = mkdtempSync(join(tmpdir(), "penstock-bench-start-"));
-// The first start fetches the model and fills the caches; the second is the one that is measured.
+const folder = scratchFolder();
+step(`a first start, which fetches what is not in the cache (${loadText()})`);
 const first = await start(join(folder, "first"));
-await sleep(6_000);
+await sleep(SETTLE_MS);
 await first.stop();
+step(`ready after ${first.readySeconds.toFixed(1)} s; the start that is measured (${loadText()})`);
 const region = await start(join(folder, "second"));
-await sleep(6_000);
-const pids = tree(region.pid);
-const beforeMs = cpuMs(pids);
-await sleep(IDLE_MS);
+step(`ready after ${region.readySeconds.toFixed(1)} s; idle for ${IDLE_SECONDS} s`);
+await sleep(SETTLE_MS);
+// npm, its shell and the bootstrap are no part of the region: they wait for it, each without work.
+const pids = treeOf(region.pid);
+const beforeMs = sum(pids, cpuMsOf);
+for (let second = 1; second <= IDLE_SECONDS; second++) {
+  await sleep(1_000);
+  progress(`${second} of ${IDLE_SECONDS} s`);
+}
+const idleMs = sum(pids, cpuMsOf) - beforeMs;
 const figures = {
-  readySeconds: Number(region.readySeconds.toFixed(2)),
-  idleCores: Number(((cpuMs(pids) - beforeMs) / IDLE_MS).toFixed(4)),
-  regionRssMiB: Math.round(residentMiB(pids)),
+  readySeconds: region.readySeconds,
+  idleCores: idleMs / (IDLE_SECONDS * 1_000),
+  regionRssMiB: sum(pids, residentMiBOf),
+  regionPssMiB: sum(pids, proportionalMiBOf),
+  processes: pids.length,
 };
 await region.stop();
-rmSync(folder, { recursive: true, force: true });
-console.table({ "first start": { readySeconds: first.readySeconds.toFixed(2) }, "second start": figures });
-console.log(JSON.stringify({ bench: "start", figures }));
+report("start", figures, ["RSS counts pages that processes share once for each of them, PSS once in all"]);

@@ -21,7 +21,7 @@ export function irisPlan(region: TestRegion, profile: readonly Segment[], endpoi
     profile,
     arrivals: "poisson",
     seed: 1,
-    maxConnections: 512,
+    maxConnections: 4_096,
     timeoutMs: 60_000,
     streamed: false,
   };
