@@ -1,8 +1,8 @@
+import { numberText, timeText } from "../../runtime/core/format.ts";
 import type { DecisionRow } from "../../runtime/operate/views/decision-view.ts";
 import type { ShadowRow } from "../../runtime/operate/views/shadow-view.ts";
 import { EXIT } from "../exit.ts";
 import { type CommonOptions, openSession, type Session } from "../session.ts";
-import { numberText, timeText } from "../terminal/format.ts";
 import { type Column, renderTable } from "../terminal/table.ts";
 
 /** Options of `penstock decisions`. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { durationText } from "../../runtime/core/format.ts";
 import type { EndpointView } from "../../runtime/operate/views/endpoint-view.ts";
 import { callUrl } from "../call-url.ts";
 import {
@@ -13,7 +14,6 @@ import { type DeployStage, deployStage } from "../deploy-stage.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { type CommonOptions, endpointPath, openSession, type Session } from "../session.ts";
 import { bar } from "../terminal/bar.ts";
-import { durationText } from "../terminal/format.ts";
 import { printable } from "../terminal/table.ts";
 
 /** Between two tries to get the event stream back: the controller may be starting again. */

@@ -1,10 +1,10 @@
+import { agoText, bytesText, durationText, latencyText, numberText } from "../../runtime/core/format.ts";
 import type { DecisionRow } from "../../runtime/operate/views/decision-view.ts";
 import type { EndpointView } from "../../runtime/operate/views/endpoint-view.ts";
 import type { ReplicaView } from "../../runtime/operate/views/replica-view.ts";
 import type { VersionView } from "../../runtime/operate/views/version-view.ts";
 import { callUrl } from "../call-url.ts";
 import { type CommonOptions, endpointPath, openSession } from "../session.ts";
-import { agoText, bytesText, durationText, latencyText, numberText } from "../terminal/format.ts";
 import { statusPaint } from "../terminal/status-paint.ts";
 import { type Column, printable, renderTable } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";

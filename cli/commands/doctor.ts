@@ -2,10 +2,10 @@ import { execFile } from "node:child_process";
 import { statfs } from "node:fs/promises";
 import { homedir } from "node:os";
 import { promisify } from "node:util";
+import { bytesText } from "../../runtime/core/format.ts";
 import type { Check } from "../../runtime/operate/views/checks.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { type CommonOptions, openSession } from "../session.ts";
-import { bytesText } from "../terminal/format.ts";
 import { printable } from "../terminal/table.ts";
 
 /** Less free disk than this and the next model or environment may not fit. */

@@ -1,6 +1,6 @@
+import { latencyText, numberText } from "../../runtime/core/format.ts";
 import type { EndpointView } from "../../runtime/operate/views/endpoint-view.ts";
 import { type CommonOptions, endpointPath, openSession } from "../session.ts";
-import { latencyText, numberText } from "../terminal/format.ts";
 import { statusPaint } from "../terminal/status-paint.ts";
 import type { Style } from "../terminal/style.ts";
 import { type Column, renderTable } from "../terminal/table.ts";

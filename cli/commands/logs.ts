@@ -1,6 +1,6 @@
+import { timeText } from "../../runtime/core/format.ts";
 import type { LogLine } from "../../runtime/operate/logs/log-book.ts";
 import { type CommonOptions, openSession } from "../session.ts";
-import { timeText } from "../terminal/format.ts";
 import { printable } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 

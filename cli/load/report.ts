@@ -1,4 +1,4 @@
-import { latencyText, numberText } from "../terminal/format.ts";
+import { latencyText, numberText } from "../../runtime/core/format.ts";
 import type { Style } from "../terminal/style.ts";
 import { renderTable } from "../terminal/table.ts";
 import type { LogHistogram } from "./log-histogram.ts";
