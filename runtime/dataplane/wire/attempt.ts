@@ -38,6 +38,7 @@ export class Attempt implements UpstreamUser, Deadlined {
   /** The body is sent on as it comes. */
   isStreamingBody = false;
   deadlineMs = Number.POSITIVE_INFINITY;
+  deadlineIndex = -1;
 
   constructor(exchange: Exchange, lease: Lease<Exchange>, endpoint: SnapshotEndpoint) {
     this.#exchange = exchange;
@@ -69,8 +70,8 @@ export class Attempt implements UpstreamUser, Deadlined {
       contentLength: isComplete ? whole : streamed,
       passCredentials: exchangePassesCredentials(this.#exchange),
     });
-    this.#enter(upstream.isConnected ? "first-byte" : "connect");
     thread.deadlines.add(this);
+    this.#enter(upstream.isConnected ? "first-byte" : "connect");
     if (isComplete) this.#sendWhole(upstream, text);
     else this.#startStreaming(upstream, text, streamed === null);
   }
@@ -114,7 +115,7 @@ export class Attempt implements UpstreamUser, Deadlined {
       return;
     }
     const piece = bytes.subarray(start, end);
-    const flowing = this.#upstream?.write(head.framing.kind === "chunked" ? chunkOf(piece) : piece);
+    const flowing = this.#upstream?.write(head.framing.kind === "chunked" ? chunkOf(piece) : Buffer.from(piece));
     if (flowing === false) client.pauseBody();
   }
 
@@ -132,7 +133,7 @@ export class Attempt implements UpstreamUser, Deadlined {
 
   onClientDrain(): void {
     if (this.#stage !== "answer") return;
-    this.deadlineMs = Math.min(nowMs() + this.#endpoint.timeouts.stallMs, this.#requestDeadlineMs);
+    this.#enter("answer");
     this.#upstream?.resume();
   }
 
@@ -168,8 +169,8 @@ export class Attempt implements UpstreamUser, Deadlined {
   onAnswerBody(bytes: Buffer, start: number, end: number): void {
     if (this.#stage !== "answer") return;
     this.#relay.body(bytes, start, end);
-    const now = nowMs();
-    this.deadlineMs = Math.min(now + this.#endpoint.timeouts.stallMs, this.#requestDeadlineMs);
+    this.#enter("answer");
+    const now = this.#exchange.thread.deadlines.tickedAtMs;
     if (now - this.#progressToldAtMs >= PROGRESS_MS) {
       this.#progressToldAtMs = now;
       this.#exchange.thread.flow.progressed(this.#lease, now);
@@ -281,7 +282,7 @@ export class Attempt implements UpstreamUser, Deadlined {
     const { connectMs, firstByteMs, stallMs } = this.#endpoint.timeouts;
     this.#stage = stage;
     const limitMs = stage === "connect" ? connectMs : stage === "first-byte" ? firstByteMs : stallMs;
-    this.deadlineMs = Math.min(nowMs() + limitMs, this.#requestDeadlineMs);
+    this.deadlineMs = Math.min(this.#exchange.thread.deadlines.after(limitMs), this.#requestDeadlineMs);
   }
 
   #leaveUpstream(): void {
@@ -318,5 +319,5 @@ function exchangePassesCredentials(exchange: Exchange): boolean {
 }
 
 function needsRetryAfter(head: ResponseHead): boolean {
-  return (head.status === 429 || head.status === 503) && !/^retry-after:/im.test(head.passedHeaders);
+  return (head.status === 429 || head.status === 503) && !head.hasRetryAfter;
 }

@@ -23,6 +23,7 @@ export class RegionPass implements RequestHandler, UpstreamUser, Deadlined {
   #upstream: UpstreamConnection | null;
   #isOver = false;
   deadlineMs = nowMs() + FIRST_BYTE_MS;
+  deadlineIndex = -1;
 
   constructor(thread: ThreadContext, client: ClientConnection, head: RequestHead) {
     this.#thread = thread;
@@ -50,7 +51,7 @@ export class RegionPass implements RequestHandler, UpstreamUser, Deadlined {
 
   onBody(bytes: Buffer, start: number, end: number): void {
     const piece = bytes.subarray(start, end);
-    const flowing = this.#upstream?.write(this.#head.framing.kind === "chunked" ? chunkOf(piece) : piece);
+    const flowing = this.#upstream?.write(this.#head.framing.kind === "chunked" ? chunkOf(piece) : Buffer.from(piece));
     if (flowing === false) this.#client.pauseBody();
   }
 

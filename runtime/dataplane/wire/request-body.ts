@@ -15,8 +15,9 @@ export class RequestBody {
   bytes = 0;
   isComplete = false;
 
+  /** Keeps a copy: the bytes are the caller's again afterwards. */
   add(bytes: Buffer, start: number, end: number): void {
-    this.#pieces.push(start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end));
+    this.#pieces.push(Buffer.from(bytes.subarray(start, end)));
     this.bytes += end - start;
   }
 

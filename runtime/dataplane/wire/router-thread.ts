@@ -58,10 +58,9 @@ export class RouterThread implements ThreadContext, ConnectionHost {
     this.tap = start.tapping ? new SpanBatches((spans) => post({ kind: "spans", spans })) : null;
     this.directory = new Directory(start.plan.snapshot);
     this.flow.applyPlan(start.plan, nowMs());
-    this.#server = createServer({ allowHalfOpen: true, noDelay: true, highWaterMark: 65_536 }, (socket) =>
+    this.#server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true }, (socket) =>
       this.#accept(socket),
     );
-    this.#server.maxConnections = limits.connections;
     void this.#heedDoorbell();
   }
 
@@ -117,6 +116,7 @@ export class RouterThread implements ThreadContext, ConnectionHost {
   }
 
   pump(): void {
+    if (!this.flow.anyWaiting && this.#wakeTimer === null) return;
     this.#pumpAgain = true;
     if (this.#pumping) return;
     this.#pumping = true;
@@ -141,7 +141,8 @@ export class RouterThread implements ThreadContext, ConnectionHost {
   }
 
   #accept(socket: Socket): void {
-    this.#connections.add(new ClientConnection(socket, this));
+    if (this.#connections.size >= this.limits.connections) socket.destroy();
+    else this.#connections.add(new ClientConnection(socket, this));
   }
 
   #setWakeTimer(): void {

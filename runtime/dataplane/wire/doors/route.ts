@@ -106,10 +106,12 @@ function kserveRoute(path: string, target: string): Route {
 }
 
 function servingEndpointRoute(path: string): Route {
-  const [, , endpoint, verb, ...rest] = path.split("/");
-  if (endpoint === undefined || endpoint === "" || verb !== "invocations" || rest.length > 0) {
+  const nameStart = "/serving-endpoints/".length;
+  const nameEnd = path.indexOf("/", nameStart);
+  if (nameEnd <= nameStart || path.length - nameEnd !== "/invocations".length || !path.endsWith("/invocations")) {
     return { kind: "unknown", door: "mlflow" };
   }
+  const endpoint = path.slice(nameStart, nameEnd);
   return { kind: "call", door: "mlflow", named: "path", endpoint, path: "/invocations", method: "POST" };
 }
 

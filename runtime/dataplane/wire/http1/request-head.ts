@@ -1,6 +1,6 @@
 import type { BodyFraming } from "./body.ts";
-import { CR, equalsLower, hasBareLf, IS_HOST, IS_TARGET, IS_TOKEN, LF, latin1, parseDecimal, SP } from "./chars.ts";
-import { type FieldVisitor, type Malformed, PassedHeaders, visitFields } from "./fields.ts";
+import { CR, hasBareLf, IS_HOST, IS_TARGET, IS_TOKEN, LF, latin1, parseDecimal, SP } from "./chars.ts";
+import { FieldReader, headEndOf, type Malformed } from "./fields.ts";
 import type { Http1Limits } from "./limits.ts";
 
 /** A request's head: what the router needs of it, and the headers it hands on. */
@@ -60,8 +60,8 @@ export function parseRequestHead(
     at += 2;
   }
   if (at >= end) return null;
-  const headEnd = bytes.indexOf("\r\n\r\n", at, "latin1");
-  const known = headEnd >= 0 && headEnd + 4 <= end;
+  const headEnd = headEndOf(bytes, at, end);
+  const known = headEnd >= 0;
   const tooLarge = known ? headEnd + 4 - at > limits.headBytes : end - at >= limits.headBytes;
   if (!known || tooLarge) {
     if (hasBareLf(bytes, at, Math.min(end, at + limits.headBytes))) return malformed("bare-lf");
@@ -77,26 +77,26 @@ function malformed(why: Malformed): { readonly kind: "malformed"; readonly why: 
   return { kind: "malformed", why };
 }
 
+/** Reads the lines `bytes[start, end)` of a complete head. */
 function readHead(bytes: Buffer, start: number, end: number, limits: Http1Limits, head: RequestHead): Malformed | null {
+  const text = latin1(bytes, start, end);
   let at = start;
   while (IS_TOKEN[bytes[at]!] === 1) at++;
   if (at === start || at - start > 32 || bytes[at] !== SP) return "bad-start-line";
-  head.method = latin1(bytes, start, at);
+  head.method = text.substring(0, at - start);
   const targetStart = ++at;
   while (IS_TARGET[bytes[at]!] === 1) at++;
   if (at === targetStart || bytes[at] !== SP) return "bad-start-line";
   if (at - targetStart > limits.targetBytes) return "target-too-long";
-  const target = readTarget(head.method, latin1(bytes, targetStart, at));
+  const target = readTarget(head.method, text.substring(targetStart - start, at - start));
   if (target === null) return "bad-start-line";
   head.target = target;
   const version = readVersion(bytes, at + 1);
   if (typeof version === "string") return version;
   head.minorVersion = version;
   head.keepAlive = version === 1;
-  at += 11;
-  const reader = new RequestFields(bytes, at, head);
-  const why = visitFields(bytes, at, end, limits.headerCount, reader.visit);
-  return why ?? reader.finish(end);
+  LINES.begin(bytes, at + 11, end, limits.headerCount, text, start);
+  return FIELDS.read(bytes, head);
 }
 
 /** The minor version of `HTTP/1.x CRLF` at `at`, or why not. */
@@ -123,11 +123,11 @@ function readTarget(method: string, target: string): string | null {
   return rest.startsWith("/") ? rest : `/${rest}`;
 }
 
-/** Reads header lines into a head and gathers those that are handed on. */
+/** Reads the header lines of one head after the other: what it keeps between two lines is set anew for each head. */
 class RequestFields {
-  readonly #bytes: Buffer;
-  readonly #head: RequestHead;
-  readonly #passed: PassedHeaders;
+  readonly #lines: FieldReader;
+  #head = new RequestHead();
+  #bytes: Uint8Array = new Uint8Array(0);
   #hosts = 0;
   #isBadHost = false;
   #lengths = 0;
@@ -136,61 +136,85 @@ class RequestFields {
   #codingIsChunked = false;
   #closes = false;
 
-  constructor(bytes: Buffer, start: number, head: RequestHead) {
-    this.#bytes = bytes;
-    this.#head = head;
-    this.#passed = new PassedHeaders(bytes, start);
+  constructor(lines: FieldReader) {
+    this.#lines = lines;
   }
 
-  readonly visit: FieldVisitor = (nameStart, nameEnd, from, to, lineEnd) => {
-    const isOurs =
-      nameEnd - nameStart < 13
-        ? this.#readShort(nameStart, nameEnd, from, to)
-        : this.#readLong(nameStart, nameEnd, from, to);
-    if (isOurs) this.#passed.leaveOut(nameStart, lineEnd);
-    return this.#isBadHost ? "bad-host" : null;
-  };
+  /** Reads the lines that the walk was begun with into `head`. */
+  read(bytes: Uint8Array, head: RequestHead): Malformed | null {
+    const lines = this.#lines;
+    this.#bytes = bytes;
+    this.#head = head;
+    this.#hosts = 0;
+    this.#isBadHost = false;
+    this.#lengths = 0;
+    this.#codings = 0;
+    this.#closes = false;
+    while (lines.next()) {
+      const length = lines.nameLength;
+      const isOurs =
+        length < 10 ? this.#readShort(length) : length < 14 ? this.#readMiddle(length) : this.#readLong(length);
+      if (isOurs) lines.leaveOut();
+      if (this.#isBadHost) return "bad-host";
+    }
+    return lines.malformed ?? this.#finish();
+  }
 
-  /** Reads a header with a name of up to 12 bytes; true where the line is not handed on as it is. */
-  #readShort(nameStart: number, nameEnd: number, from: number, to: number): boolean {
-    const bytes = this.#bytes;
+  /** Reads a header with a name of up to 9 bytes; true where the line is not handed on as it is. */
+  #readShort(length: number): boolean {
+    const lines = this.#lines;
     const head = this.#head;
-    const is = (lower: string) => equalsLower(bytes, nameStart, nameEnd, lower);
-    switch (nameEnd - nameStart) {
+    switch (length) {
       case 2:
-        return is("te");
+        return lines.is("te");
       case 4:
-        if (!is("host")) return false;
+        if (!lines.is("host")) return false;
         this.#hosts++;
-        for (let at = from; at < to; at++) if (IS_HOST[bytes[at]!] !== 1) this.#isBadHost = true;
-        head.host = latin1(bytes, from, to);
+        for (let at = lines.valueStart; at < lines.valueEnd; at++) {
+          if (IS_HOST[this.#bytes[at]!] !== 1) this.#isBadHost = true;
+        }
+        head.host = lines.value;
         return true;
       case 6:
-        if (!is("expect")) return false;
-        if (equalsLower(bytes, from, to, "100-continue")) head.expectContinue = true;
+        if (!lines.is("expect")) return false;
+        if (lines.valueIs("100-continue")) head.expectContinue = true;
         else head.expectUnknown = true;
         return true;
       case 7:
-        if (is("trailer")) return true;
-        if (!is("upgrade")) return false;
-        head.upgrade = latin1(bytes, from, to);
+        if (lines.is("trailer")) return true;
+        if (!lines.is("upgrade")) return false;
+        head.upgrade = lines.value;
         return true;
       case 9:
-        if (!is("x-api-key")) return false;
-        head.apiKey = latin1(bytes, from, to);
+        if (!lines.is("x-api-key")) return false;
+        head.apiKey = lines.value;
         return true;
+      default:
+        return false;
+    }
+  }
+
+  /** The same for names of 10 to 13 bytes. */
+  #readMiddle(length: number): boolean {
+    const lines = this.#lines;
+    const head = this.#head;
+    switch (length) {
       case 10:
-        if (is("keep-alive")) return true;
-        if (!is("connection")) return false;
-        this.#readConnection(from, to);
+        if (lines.is("keep-alive")) return true;
+        if (!lines.is("connection")) return false;
+        this.#readConnection();
         return true;
       case 11:
-        if (!is("traceparent")) return false;
-        head.traceparent = latin1(bytes, from, to);
+        if (!lines.is("traceparent")) return false;
+        head.traceparent = lines.value;
         return true;
       case 12:
-        if (!is("x-request-id")) return false;
-        head.requestId = latin1(bytes, from, to);
+        if (!lines.is("x-request-id")) return false;
+        head.requestId = lines.value;
+        return true;
+      case 13:
+        if (!lines.is("authorization")) return false;
+        head.authorization = lines.value;
         return true;
       default:
         return false;
@@ -198,60 +222,55 @@ class RequestFields {
   }
 
   /** The same for longer names. */
-  #readLong(nameStart: number, nameEnd: number, from: number, to: number): boolean {
-    const bytes = this.#bytes;
+  #readLong(length: number): boolean {
+    const lines = this.#lines;
     const head = this.#head;
-    const is = (lower: string) => equalsLower(bytes, nameStart, nameEnd, lower);
-    switch (nameEnd - nameStart) {
-      case 13:
-        if (!is("authorization")) return false;
-        head.authorization = latin1(bytes, from, to);
-        return true;
+    switch (length) {
       case 14:
-        if (is("http2-settings")) return true;
-        if (!is("content-length")) return false;
+        if (lines.is("http2-settings")) return true;
+        if (!lines.is("content-length")) return false;
         this.#lengths++;
-        this.#contentLength = parseDecimal(bytes, from, to);
+        this.#contentLength = parseDecimal(this.#bytes, lines.valueStart, lines.valueEnd);
         return true;
       case 15:
-        if (is("idempotency-key")) head.idempotencyKey = latin1(bytes, from, to);
-        if (!is("x-forwarded-for")) return false;
-        head.forwardedFor = (head.forwardedFor === null ? "" : `${head.forwardedFor}, `) + latin1(bytes, from, to);
+        if (lines.is("idempotency-key")) head.idempotencyKey = lines.value;
+        if (!lines.is("x-forwarded-for")) return false;
+        head.forwardedFor = (head.forwardedFor === null ? "" : `${head.forwardedFor}, `) + lines.value;
         return true;
       case 16:
-        return is("proxy-connection") || is("x-forwarded-host");
+        return lines.is("proxy-connection") || lines.is("x-forwarded-host");
       case 17:
-        if (is("x-forwarded-proto")) return true;
-        if (!is("transfer-encoding")) return false;
+        if (lines.is("x-forwarded-proto")) return true;
+        if (!lines.is("transfer-encoding")) return false;
         this.#codings++;
-        this.#codingIsChunked = equalsLower(bytes, from, to, "chunked");
+        this.#codingIsChunked = lines.valueIs("chunked");
         return true;
       case 19:
-        if (is("x-penstock-endpoint")) head.endpoint = latin1(bytes, from, to);
-        return is("proxy-authorization");
+        if (lines.is("x-penstock-endpoint")) head.endpoint = lines.value;
+        return lines.is("proxy-authorization");
       default:
         return false;
     }
   }
 
-  #readConnection(from: number, to: number): void {
-    const bytes = this.#bytes;
-    if (equalsLower(bytes, from, to, "keep-alive")) this.#head.keepAlive = true;
-    else if (equalsLower(bytes, from, to, "close")) this.#closes = true;
+  #readConnection(): void {
+    const lines = this.#lines;
+    if (lines.valueIs("keep-alive")) this.#head.keepAlive = true;
+    else if (lines.valueIs("close")) this.#closes = true;
     else {
-      for (const option of latin1(bytes, from, to).toLowerCase().split(",")) {
+      for (const option of lines.value.toLowerCase().split(",")) {
         const name = option.trim();
         if (name === "close") this.#closes = true;
         else if (name === "keep-alive") this.#head.keepAlive = true;
-        else if (name !== "" && !NEVER_NOMINATED.has(name)) this.#passed.nominate(name);
+        else if (name !== "" && !NEVER_NOMINATED.has(name)) lines.nominate(name);
       }
     }
   }
 
-  /** Checks what concerns all headers together. `end` is where the last line ended. */
-  finish(end: number): Malformed | null {
+  /** Checks what concerns all headers together. */
+  #finish(): Malformed | null {
     const head = this.#head;
-    head.passedHeaders = this.#passed.finish(end);
+    head.passedHeaders = this.#lines.passed();
     if (this.#closes) head.keepAlive = false;
     if (this.#hosts > 1) return "bad-host";
     if (this.#hosts === 0 && head.minorVersion === 1) return "missing-host";
@@ -261,7 +280,12 @@ class RequestFields {
       if (this.#codings > 1 || head.minorVersion === 0) return "bad-transfer-encoding";
       if (!this.#codingIsChunked) return "unknown-transfer-coding";
       head.framing = CHUNKED;
-    } else if (this.#contentLength > 0) head.framing = { kind: "length", bytes: this.#contentLength };
+    } else if (this.#lengths > 0 && this.#contentLength > 0)
+      head.framing = { kind: "length", bytes: this.#contentLength };
     return null;
   }
 }
+
+/** The thread's one reader: a head is read in one synchronous go. */
+const LINES = new FieldReader();
+const FIELDS = new RequestFields(LINES);

@@ -1,6 +1,6 @@
 import type { BodyFraming } from "./body.ts";
 import { CR, equalsLower, HTAB, IS_VALUE, LF, latin1, parseDecimal, SP } from "./chars.ts";
-import { type FieldVisitor, type Malformed, PassedHeaders, visitFields } from "./fields.ts";
+import { FieldReader, headEndOf, type Malformed } from "./fields.ts";
 import type { Http1Limits } from "./limits.ts";
 import type { HeadResult } from "./request-head.ts";
 
@@ -17,6 +17,8 @@ export class ResponseHead {
   isEventStream = false;
   /** Carries the header of a refusal before any work was done. */
   isRefusal = false;
+  /** Says when to come again. */
+  hasRetryAfter = false;
   /** Header lines to hand on, each ending in CRLF, hop-by-hop and rewritten ones left out. */
   passedHeaders = "";
 }
@@ -33,8 +35,8 @@ export function parseResponseHead(
   limits: Http1Limits,
   method: string,
 ): HeadResult<ResponseHead> {
-  const found = bytes.indexOf("\r\n\r\n", start, "latin1");
-  const known = found >= 0 && found + 4 <= end;
+  const found = headEndOf(bytes, start, end);
+  const known = found >= 0;
   if (known ? found + 4 - start > limits.headBytes : end - start >= limits.headBytes) {
     return { kind: "malformed", why: "head-too-large" };
   }
@@ -66,67 +68,76 @@ function readHead(
   while (IS_VALUE[bytes[at]!] === 1) at++;
   if (bytes[at] !== CR || bytes[at + 1] !== LF) return "bad-start-line";
   head.status = status;
-  head.statusText = latin1(bytes, start + 9, at);
+  const text = latin1(bytes, start, end);
+  head.statusText = text.substring(9, at - start);
   head.keepAlive = minor === 1;
-  const reader = new ResponseFields(bytes, at + 2, head);
-  const why = visitFields(bytes, at + 2, end, limits.headerCount, reader.visit);
-  return why ?? reader.finish(end, method);
+  LINES.begin(bytes, at + 2, end, limits.headerCount, text, start);
+  return FIELDS.read(bytes, head, method);
 }
 
+/** Reads the header lines of one answer after the other. */
 class ResponseFields {
-  readonly #bytes: Buffer;
-  readonly #head: ResponseHead;
-  readonly #passed: PassedHeaders;
+  readonly #lines: FieldReader;
+  #head = new ResponseHead();
+  #bytes: Buffer = Buffer.alloc(0);
   #lengths = 0;
   #codings = 0;
   #codingIsChunked = false;
   #closes = false;
 
-  constructor(bytes: Buffer, start: number, head: ResponseHead) {
-    this.#bytes = bytes;
-    this.#head = head;
-    this.#passed = new PassedHeaders(bytes, start);
+  constructor(lines: FieldReader) {
+    this.#lines = lines;
   }
 
-  readonly visit: FieldVisitor = (nameStart, nameEnd, from, to, lineEnd) => {
-    if (this.#read(nameStart, nameEnd, from, to)) this.#passed.leaveOut(nameStart, lineEnd);
-    return null;
-  };
+  /** Reads the lines that the walk was begun with into `head`. */
+  read(bytes: Buffer, head: ResponseHead, method: string): Malformed | null {
+    const lines = this.#lines;
+    this.#bytes = bytes;
+    this.#head = head;
+    this.#lengths = 0;
+    this.#codings = 0;
+    this.#closes = false;
+    while (lines.next()) if (this.#read(lines.nameLength)) lines.leaveOut();
+    return lines.malformed ?? this.#finish(method);
+  }
 
   /** Reads a header; true where the line is not handed on as it is. */
-  #read(nameStart: number, nameEnd: number, from: number, to: number): boolean {
-    const bytes = this.#bytes;
+  #read(length: number): boolean {
+    const lines = this.#lines;
     const head = this.#head;
-    const is = (lower: string) => equalsLower(bytes, nameStart, nameEnd, lower);
-    switch (nameEnd - nameStart) {
+    switch (length) {
       case 7:
-        return is("upgrade") || is("trailer");
+        return lines.is("upgrade") || lines.is("trailer");
       case 10:
-        if (is("keep-alive")) return true;
-        if (!is("connection")) return false;
-        this.#readConnection(latin1(bytes, from, to).toLowerCase());
+        if (lines.is("keep-alive")) return true;
+        if (!lines.is("connection")) return false;
+        if (lines.valueIs("keep-alive")) head.keepAlive = true;
+        else this.#readConnection(lines.value.toLowerCase());
         return true;
+      case 11:
+        if (lines.is("retry-after")) head.hasRetryAfter = true;
+        return false;
       case 12:
-        if (is("content-type")) head.isEventStream = isEventStream(bytes, from, to);
-        return is("x-request-id");
+        if (lines.is("content-type")) head.isEventStream = isEventStream(this.#bytes, lines.valueStart, lines.valueEnd);
+        return lines.is("x-request-id");
       case 14:
-        if (!is("content-length")) return false;
+        if (!lines.is("content-length")) return false;
         this.#lengths++;
-        head.contentLength = parseDecimal(bytes, from, to);
+        head.contentLength = parseDecimal(this.#bytes, lines.valueStart, lines.valueEnd);
         return true;
       case 16:
-        return is("proxy-connection");
+        return lines.is("proxy-connection");
       case 17:
-        if (!is("transfer-encoding")) return false;
+        if (!lines.is("transfer-encoding")) return false;
         this.#codings++;
-        this.#codingIsChunked = equalsLower(bytes, from, to, "chunked");
+        this.#codingIsChunked = lines.valueIs("chunked");
         return true;
       case 18:
-        if (is("x-penstock-refused")) {
+        if (lines.is("x-penstock-refused")) {
           head.isRefusal = true;
           return true;
         }
-        return is("x-penstock-version");
+        return lines.is("x-penstock-version");
       default:
         return false;
     }
@@ -137,13 +148,13 @@ class ResponseFields {
       const name = option.trim();
       if (name === "close") this.#closes = true;
       else if (name === "keep-alive") this.#head.keepAlive = true;
-      else if (name !== "") this.#passed.nominate(name);
+      else if (name !== "") this.#lines.nominate(name);
     }
   }
 
-  finish(end: number, method: string): Malformed | null {
+  #finish(method: string): Malformed | null {
     const head = this.#head;
-    head.passedHeaders = this.#passed.finish(end);
+    head.passedHeaders = this.#lines.passed();
     if (this.#closes) head.keepAlive = false;
     if (this.#lengths > 0 && this.#codings > 0) return "content-length-and-transfer-encoding";
     if (this.#lengths > 1 || (this.#lengths === 1 && head.contentLength < 0)) return "bad-content-length";
@@ -158,7 +169,11 @@ class ResponseFields {
   }
 }
 
-function isEventStream(bytes: Buffer, from: number, to: number): boolean {
+/** The thread's one reader: a head is read in one synchronous go. */
+const LINES = new FieldReader();
+const FIELDS = new ResponseFields(LINES);
+
+function isEventStream(bytes: Uint8Array, from: number, to: number): boolean {
   const length = "text/event-stream".length;
   if (!equalsLower(bytes, from, Math.min(to, from + length), "text/event-stream")) return false;
   const next = bytes[from + length];

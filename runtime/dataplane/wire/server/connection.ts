@@ -5,7 +5,7 @@ import { type BodyReader, bodyReader } from "../http1/body.ts";
 import type { Malformed } from "../http1/fields.ts";
 import type { Http1Limits } from "../http1/limits.ts";
 import { parseRequestHead, type RequestHead } from "../http1/request-head.ts";
-import { nowMs } from "../mono.ts";
+import { readInto } from "./read-into.ts";
 
 /** What serves one request of a connection. `onClientGone` is called at most once, and nothing after it. */
 export interface RequestHandler {
@@ -32,6 +32,9 @@ export interface ConnectionHost {
 /** Pipelined bytes that may wait behind the request being served before the socket is paused. */
 const MAX_WAITING_BYTES = 65_536;
 
+/** What clients send lands here, for all connections of the thread, so that no buffer is made per read. */
+const READ_BUFFER = Buffer.allocUnsafeSlow(65_536);
+
 type Phase = "head" | "answer" | "linger" | "closed";
 
 /**
@@ -42,7 +45,8 @@ export class ClientConnection implements Deadlined {
   readonly #socket: Socket;
   readonly #host: ConnectionHost;
   readonly remoteAddress: string;
-  deadlineMs: number;
+  deadlineMs = Number.POSITIVE_INFINITY;
+  deadlineIndex = -1;
   #phase: Phase = "head";
   #handler: RequestHandler | null = null;
   #head: RequestHead | null = null;
@@ -52,14 +56,13 @@ export class ClientConnection implements Deadlined {
   #advancing = false;
   #headStarted = false;
 
-  constructor(socket: Socket, host: ConnectionHost) {
+  constructor(accepted: Socket, host: ConnectionHost) {
+    const socket = readInto(READ_BUFFER, accepted, (bytes) => this.#onData(bytes));
     this.#socket = socket;
     this.#host = host;
     this.remoteAddress = (socket.remoteAddress ?? "").replace(/^::ffff:/, "");
-    this.deadlineMs = nowMs() + host.limits.headMs;
     host.deadlines.add(this);
-    socket.setNoDelay(true);
-    socket.on("data", (chunk: Buffer) => this.#onData(chunk));
+    this.deadlineMs = host.deadlines.after(host.limits.headMs);
     socket.on("drain", () => this.#onDrain());
     socket.on("end", () => this.#onEnd());
     socket.on("error", () => this.destroy());
@@ -98,7 +101,7 @@ export class ClientConnection implements Deadlined {
   resumeBody(): void {
     if (!this.#bodyPaused) return;
     this.#bodyPaused = false;
-    if (this.#body !== null) this.deadlineMs = nowMs() + this.#host.limits.bodyIdleMs;
+    if (this.#body !== null) this.deadlineMs = this.#host.deadlines.after(this.#host.limits.bodyIdleMs);
     if (this.#waiting !== null) this.#advance();
     this.#socket.resume();
   }
@@ -106,7 +109,7 @@ export class ClientConnection implements Deadlined {
   /** Writes bytes of an answer (text as latin1). False: wait for `onDrain`. */
   write(data: string | Buffer): boolean {
     const flowing = typeof data === "string" ? this.#socket.write(data, "latin1") : this.#socket.write(data);
-    if (!flowing) this.deadlineMs = nowMs() + this.#host.limits.writeStallMs;
+    if (!flowing) this.deadlineMs = this.#host.deadlines.after(this.#host.limits.writeStallMs);
     return flowing;
   }
 
@@ -129,8 +132,8 @@ export class ClientConnection implements Deadlined {
     this.#phase = "head";
     this.#head = null;
     this.#headStarted = false;
-    if (this.#socket.writableNeedDrain) this.deadlineMs = nowMs() + this.#host.limits.writeStallMs;
-    else this.deadlineMs = nowMs() + this.#host.limits.idleMs;
+    if (this.#socket.writableNeedDrain) this.deadlineMs = this.#host.deadlines.after(this.#host.limits.writeStallMs);
+    else this.deadlineMs = this.#host.deadlines.after(this.#host.limits.idleMs);
     if (this.#waiting !== null) this.#advance();
     if (this.#socket.isPaused()) this.#socket.resume();
   }
@@ -169,10 +172,13 @@ export class ClientConnection implements Deadlined {
     );
   }
 
-  #onData(chunk: Buffer): void {
+  /** `bytes` are overwritten by the next read of any connection: what is not used up now is copied. */
+  #onData(bytes: Buffer): void {
     if (this.#phase === "linger" || this.#phase === "closed") return;
-    this.#waiting = this.#waiting === null ? chunk : Buffer.concat([this.#waiting, chunk]);
+    this.#waiting = this.#waiting === null ? bytes : Buffer.concat([this.#waiting, bytes]);
     this.#advance();
+    if (this.#waiting !== null && this.#waiting.buffer === READ_BUFFER.buffer)
+      this.#waiting = Buffer.from(this.#waiting);
   }
 
   /** Reads as far as the waiting bytes and the handler allow. */
@@ -199,7 +205,7 @@ export class ClientConnection implements Deadlined {
     if (result === null) {
       if (!this.#headStarted) {
         this.#headStarted = true;
-        this.deadlineMs = nowMs() + this.#host.limits.headMs;
+        this.deadlineMs = this.#host.deadlines.after(this.#host.limits.headMs);
       }
       return false;
     }
@@ -215,7 +221,7 @@ export class ClientConnection implements Deadlined {
     this.answerStarted = false;
     const hasBody = head.framing.kind !== "none";
     this.#body = head.framing.kind === "none" ? null : bodyReader(head.framing, this.#host.limits);
-    this.deadlineMs = hasBody ? nowMs() + this.#host.limits.bodyIdleMs : Number.POSITIVE_INFINITY;
+    this.deadlineMs = hasBody ? this.#host.deadlines.after(this.#host.limits.bodyIdleMs) : Number.POSITIVE_INFINITY;
     const handler = this.#host.handle(this, head);
     if (this.#head === head && this.#phase === "answer") this.#handler = handler;
     if (!hasBody && this.#handler === handler) handler.onBodyEnd();
@@ -231,7 +237,7 @@ export class ClientConnection implements Deadlined {
     }
     if (this.#bodyPaused) return false;
     this.#waiting = null;
-    this.deadlineMs = nowMs() + this.#host.limits.bodyIdleMs;
+    this.deadlineMs = this.#host.deadlines.after(this.#host.limits.bodyIdleMs);
     const result = body.push(bytes, 0, bytes.length, this.#onPiece);
     if (this.#phase !== "answer") return false;
     if (result === "malformed") {
@@ -255,10 +261,11 @@ export class ClientConnection implements Deadlined {
 
   #onDrain(): void {
     if (this.#phase === "answer") {
-      this.deadlineMs = this.#body === null ? Number.POSITIVE_INFINITY : nowMs() + this.#host.limits.bodyIdleMs;
+      this.deadlineMs =
+        this.#body === null ? Number.POSITIVE_INFINITY : this.#host.deadlines.after(this.#host.limits.bodyIdleMs);
       this.#handler?.onDrain();
     } else if (this.#phase === "head") {
-      this.deadlineMs = nowMs() + this.#host.limits.idleMs;
+      this.deadlineMs = this.#host.deadlines.after(this.#host.limits.idleMs);
       if (this.#waiting !== null) this.#advance();
       this.#socket.resume();
     }
@@ -299,7 +306,7 @@ export class ClientConnection implements Deadlined {
   #linger(): void {
     this.#phase = "linger";
     this.#waiting = null;
-    this.deadlineMs = nowMs() + this.#host.limits.lingerMs;
+    this.deadlineMs = this.#host.deadlines.after(this.#host.limits.lingerMs);
     this.#socket.end();
     this.#socket.resume();
   }

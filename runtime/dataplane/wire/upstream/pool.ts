@@ -1,6 +1,5 @@
 import type { Deadlined, Deadlines } from "../deadlines.ts";
 import type { Http1Limits } from "../http1/limits.ts";
-import { nowMs } from "../mono.ts";
 import { UpstreamConnection, type UpstreamOwner, type UpstreamTarget } from "./connection.ts";
 
 /** Idle connections kept for one replica by one thread. */
@@ -18,6 +17,7 @@ export class UpstreamPool implements Deadlined, UpstreamOwner {
   readonly #idle: UpstreamConnection[] = [];
   #closed = false;
   deadlineMs = Number.POSITIVE_INFINITY;
+  deadlineIndex = -1;
 
   constructor(target: UpstreamTarget, limits: Http1Limits, deadlines: Deadlines, maxIdleCount = MAX_IDLE_COUNT) {
     this.#target = target;
@@ -37,12 +37,12 @@ export class UpstreamPool implements Deadlined, UpstreamOwner {
       connection.destroy();
       return;
     }
-    connection.idleSinceMs = nowMs();
     this.#idle.push(connection);
     if (this.deadlineMs === Number.POSITIVE_INFINITY) {
-      this.deadlineMs = connection.idleSinceMs + MAX_IDLE_MS;
       this.#deadlines.add(this);
+      this.deadlineMs = this.#deadlines.tickedAtMs + MAX_IDLE_MS;
     }
+    connection.idleSinceMs = this.#deadlines.tickedAtMs;
   }
 
   onGone(connection: UpstreamConnection): void {
