@@ -35,7 +35,10 @@ export class Bundler {
   async bundle(): Promise<Bundle> {
     const sourceHash = await hashOfFolder(this.#folder);
     if (this.#built?.sourceHash !== sourceHash) this.#built = { sourceHash, bundle: build(this.#folder) };
-    return this.#built.bundle;
+    const bundle = await this.#built.bundle;
+    // What is missing may be a package, which the hash of the sources does not show: the next reload tries again.
+    if (bundle.kind === "broken") this.#built = null;
+    return bundle;
   }
 }
 

@@ -8,10 +8,13 @@ import { inputsSummary, outputSummary } from "./summary.ts";
 /** Decisions, a row each: why, with what inputs, and what came out; a row opens to all of it. */
 export function DecisionTable({
   rows,
+  beside = rows,
   openId,
   onToggle,
 }: {
   readonly rows: readonly DecisionRow[];
+  /** Where decisions of shadows are looked for, to stand beside the live ones. */
+  readonly beside?: readonly DecisionRow[];
   readonly openId: number | null;
   /** Opens or closes a row. */
   readonly onToggle: (id: number) => void;
@@ -38,7 +41,7 @@ export function DecisionTable({
       </thead>
       <tbody>
         {rows.map((row) => (
-          <Rows key={row.id} row={row} rows={rows} isOpen={row.id === openId} onToggle={() => onToggle(row.id)} />
+          <Rows key={row.id} row={row} beside={beside} isOpen={row.id === openId} onToggle={() => onToggle(row.id)} />
         ))}
       </tbody>
     </table>
@@ -47,17 +50,17 @@ export function DecisionTable({
 
 function Rows({
   row,
-  rows,
+  beside,
   isOpen,
   onToggle,
 }: {
   readonly row: DecisionRow;
-  readonly rows: readonly DecisionRow[];
+  readonly beside: readonly DecisionRow[];
   readonly isOpen: boolean;
   readonly onToggle: () => void;
 }) {
   const { live, shadow } = controllerParts(row.controller);
-  const shadows = shadowsOf(row, rows);
+  const shadows = shadowsOf(row, beside);
   const inputs = inputsSummary(row.inputs);
   return (
     <>

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { DecisionRow } from "../../../views/decision-view.ts";
-import { useConsole } from "../live/console-context.ts";
+import { useConsole, usePicture } from "../live/console-context.ts";
 import { Empty, ErrorNotice } from "../parts/notice.tsx";
 import type { Route } from "../shell/route.ts";
 import { goTo } from "../shell/use-route.ts";
@@ -17,8 +17,14 @@ const TYPING_PAUSE_MS = 300;
 /** The decision log: what every controller decided, why and from what; filtered by controller and key. */
 export function DecisionsPage({ route }: { readonly route: Extract<Route, { page: "decisions" }> }) {
   const { controller, key, id } = route;
-  const { held, error, loadOlder } = useDecisions({ controller, key });
-  const seen = new Set([...CONTROLLERS, ...(held?.rows ?? []).map((row) => row.controller)]);
+  const { endpoints } = usePicture();
+  const isEndpoint = endpoints?.some(({ name }) => name === key) ?? false;
+  const about = isEndpoint ? { endpoint: key } : { key };
+  const all = useDecisions(about);
+  const ofController = useDecisions(controller === "" ? null : { ...about, controller });
+  const { held, error, loadOlder } = controller === "" ? all : ofController;
+  const beside = all.held?.rows ?? [];
+  const seen = new Set([...CONTROLLERS, ...beside.map((row) => row.controller)]);
   if (controller !== "") seen.add(controller);
   const rows = held?.rows ?? [];
   const isListed = rows.some((row) => row.id === id);
@@ -47,6 +53,7 @@ export function DecisionsPage({ route }: { readonly route: Extract<Route, { page
       {rows.length > 0 && (
         <DecisionTable
           rows={rows}
+          beside={beside}
           openId={id}
           onToggle={(next) => goTo({ ...route, id: next === id ? null : next }, "replacing")}
         />
@@ -76,7 +83,7 @@ function KeyFilter({ value, onChange }: { readonly value: string; readonly onCha
     <input
       type="search"
       class="filter"
-      placeholder="Endpoint or version, exactly ( / )"
+      placeholder="Endpoint or version ( / )"
       aria-label="Only about this endpoint, version or region"
       value={text}
       onInput={(event) => type(event.currentTarget.value)}
@@ -101,7 +108,7 @@ function NoDecision({ isFiltered }: { readonly isFiltered: boolean }) {
   return isFiltered ? (
     <Empty title="No decision matches">
       <p>
-        The key is exact: an endpoint's name, a version's id, or <code>region</code>.
+        Give a whole name: an endpoint's (its versions are shown too), a version's id, or <code>region</code>.
       </p>
       <button type="button" onClick={() => goTo({ page: "decisions", controller: "", key: "", id: null })}>
         Show all decisions

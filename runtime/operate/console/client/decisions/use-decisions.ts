@@ -12,8 +12,11 @@ export interface DecisionFilter {
   readonly endpoint?: string;
 }
 
-/** The decisions that match, newest first, kept up to date while the page is visible; `loadOlder` gets the page before. */
-export function useDecisions(filter: DecisionFilter): {
+/**
+ * The decisions that match, newest first, kept up to date while the page is visible; `loadOlder` gets the page before.
+ * Nothing is asked for a filter of null.
+ */
+export function useDecisions(filter: DecisionFilter | null): {
   readonly held: Held | null;
   readonly error: Error | null;
   readonly loadOlder: () => void;
@@ -21,13 +24,14 @@ export function useDecisions(filter: DecisionFilter): {
   const { api } = useConsole();
   const [held, setHeld] = useState<Held | null>(null);
   const [error, setError] = useState<Error | null>(null);
-  const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value !== "")).toString();
+  const query = filter && new URLSearchParams(Object.entries(filter).filter(([, value]) => value !== "")).toString();
   const ask = (rest: string) => api.get<DecisionPage>(`/decisions?${query}&limit=${PAGE_ROWS}${rest}`);
 
   useEffect(() => {
     let ended = false;
     let timer: ReturnType<typeof setTimeout> | null = null;
     setHeld(null);
+    if (query === null) return;
     const again = async (): Promise<void> => {
       if (!document.hidden) {
         const page = await ask("").catch((failure: Error) => failure);

@@ -15,7 +15,7 @@ export function RecentDecisions({ endpoint }: { readonly endpoint: string }) {
     <section aria-labelledby="decisions-title">
       <div class="section-head">
         <h2 id="decisions-title">Newest decisions</h2>
-        <a href={hrefOf({ page: "decisions", controller: "", key: "", id: null })}>the whole log</a>
+        <a href={hrefOf({ page: "decisions", controller: "", key: endpoint, id: null })}>all of them</a>
       </div>
       {error !== null && rows.length === 0 && <ErrorNotice error={error} />}
       {rows.length === 0 && error === null && <p class="faint">{held === null ? "Asking…" : "None logged."}</p>}
