@@ -1,8 +1,9 @@
 import { Socket, type SocketConstructorOpts } from "node:net";
 
-/** Node's own name for what is under a socket, which its types leave out. */
+/** Node's own names for what is under a socket and for the server that counts it, which its types leave out. */
 interface SocketInternals {
   _handle: NonNullable<SocketConstructorOpts["handle"]> | null;
+  _server: object | null;
 }
 
 /**
@@ -20,5 +21,9 @@ export function readInto(buffer: Buffer, accepted: Socket, take: (bytes: Buffer)
     take(buffer.subarray(0, size));
     return true;
   };
-  return new Socket({ handle, allowHalfOpen: true, noDelay: true, onread: { buffer, callback } });
+  const socket = new Socket({ handle, allowHalfOpen: true, noDelay: true, onread: { buffer, callback } });
+  // The server counts its connections down as they end, for `maxConnections` and to close: this one stands for the other.
+  (socket as unknown as SocketInternals)._server = internals._server;
+  internals._server = null;
+  return socket;
 }
