@@ -4,7 +4,7 @@ const HEAD_END = Buffer.from("\r\n\r\n");
 
 /** What the reader tells as an answer comes in. */
 export interface AnswerSink {
-  /** A piece of the body, framing taken off. */
+  /** A piece of the body, framing taken off; valid during the call only. */
   body(piece: Buffer): void;
   /** The answer is whole; `keepAlive`: the connection may carry another request. */
   end(status: number, keepAlive: boolean): void;
@@ -26,7 +26,7 @@ export class AnswerReader {
     this.#sink = sink;
   }
 
-  /** Takes the next bytes. */
+  /** Takes the next bytes, which may be overwritten after the call. */
   push(chunk: Buffer): void {
     let bytes: Buffer | null = this.#held === null ? chunk : Buffer.concat([this.#held, chunk]);
     this.#held = null;
@@ -68,7 +68,7 @@ export class AnswerReader {
     const end = bytes.indexOf(HEAD_END);
     if (end < 0) {
       if (bytes.length > MAX_HEAD_BYTES) throw new Error("answer head too long");
-      this.#held = bytes;
+      this.#held = Buffer.from(bytes);
       return null;
     }
     const head = bytes.toString("latin1", 0, end);
@@ -104,7 +104,7 @@ export class AnswerReader {
   #readLine(bytes: Buffer, take: (line: string) => void): Buffer | null {
     const end = bytes.indexOf(0x0a);
     if (end < 0) {
-      this.#held = bytes;
+      this.#held = Buffer.from(bytes);
       return null;
     }
     const line = bytes.toString("latin1", 0, end).trim();

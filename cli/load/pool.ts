@@ -4,6 +4,9 @@ import { AnswerReader } from "./answer-reader.ts";
 /** Requests that wait for a connection at most; past it they fail at once, so that memory stays bounded. */
 const MAX_WAITING = 200_000;
 
+/** What comes in lands here, for all connections of the thread: each read is used up before the next one. */
+const READ_BUFFER = Buffer.allocUnsafeSlow(65_536);
+
 /** One request to send and what becomes of it; exactly one of `end` and `fail` is called. */
 export interface Exchange {
   /** The whole request, head and body. */
@@ -113,14 +116,15 @@ class Connection {
       body: (piece) => this.#current?.body(piece),
       end: (status, keepAlive) => this.#answered(status, keepAlive),
     });
-    this.#socket = connect({ ...server, noDelay: true });
-    this.#socket.on("data", (chunk) => {
+    const callback = (size: number): boolean => {
       try {
-        this.#reader.push(chunk);
+        this.#reader.push(READ_BUFFER.subarray(0, size));
       } catch {
         this.#lose("bad answer");
       }
-    });
+      return true;
+    };
+    this.#socket = connect({ ...server, noDelay: true, onread: { buffer: READ_BUFFER, callback } });
     this.#socket.on("error", (error: NodeJS.ErrnoException) => {
       const connecting = this.#socket.bytesRead === 0 && error.syscall === "connect";
       this.#lose(connecting ? `connect ${error.code}` : "reset");
