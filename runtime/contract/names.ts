@@ -53,6 +53,12 @@ export const METRICS = {
   replicaCpuSeconds: "penstock_replica_cpu_seconds_total",
   replicaMemoryBytes: "penstock_replica_memory_bytes",
   replicaProgress: "penstock_replica_progress_total",
+  /** At a keeper's own /metrics only. */
+  replicaInFlight: "penstock_replica_in_flight",
+  replicaReady: "penstock_replica_ready",
+  replicaStartSeconds: "penstock_replica_start_seconds",
+  /** With the label `gauge`: a name of ENGINE_GAUGES. */
+  replicaEngine: "penstock_replica_engine",
   routerMemoryBytes: "penstock_router_memory_bytes",
   snapshotGeneration: "penstock_snapshot_generation",
 } as const;

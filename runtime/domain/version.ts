@@ -20,6 +20,8 @@ export interface RunSettings {
   readonly command: readonly string[] | null;
   /** custom: base URL of a server that runs elsewhere; Penstock then starts no process of it. */
   readonly url: string | null;
+  /** custom: path whose GET answers 2xx once the server can serve; null = `/` answers anything below 500. */
+  readonly readyPath: string | null;
   /** gguf: tokens of context a sequence may hold; null = the runtime's default. */
   readonly contextTokens: number | null;
   /** Most requests one replica may hold at once where the model demands it (1 = one at a time); null = learned. */

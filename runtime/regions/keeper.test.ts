@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type ControllerServer, listenForPeers } from "../adapters/controller-server.ts";
@@ -47,7 +48,15 @@ async function listen(): Promise<void> {
 }
 
 function start(runtime: RuntimeKind, path: string, run: Partial<RunSettings> = {}): ChildProcess {
-  const settings = { cpuCount: 1, memoryBytes: null, env: {}, command: null, url: null, contextTokens: null };
+  const settings = {
+    cpuCount: 1,
+    memoryBytes: null,
+    env: {},
+    command: null,
+    url: null,
+    readyPath: null,
+    contextTokens: null,
+  };
   const version = {
     id: "tiny-0000000000",
     endpoint: "tiny",
@@ -66,6 +75,23 @@ function start(runtime: RuntimeKind, path: string, run: Partial<RunSettings> = {
   return replica;
 }
 
+/** Resolves with the first `count` lines of a stream that match, once they have been written. */
+function linesOf(stream: Readable | null, matches: (line: string) => boolean, count = 1): Promise<string[]> {
+  const found: string[] = [];
+  return new Promise((resolve) => {
+    createInterface({ input: stream! }).on("line", (line) => {
+      if (matches(line)) found.push(line);
+      if (found.length === count) resolve(found);
+    });
+  });
+}
+
+/** Where the replica's keeper answers over HTTP, as its log tells. */
+async function healthOf(child: ChildProcess): Promise<string> {
+  const [line = ""] = await linesOf(child.stderr, (one) => one.includes("KEEPER_LISTENING"));
+  return `http://127.0.0.1:${JSON.parse(line).port}`;
+}
+
 const latest = (): ReplicaReport | undefined => reports.at(-1);
 const phases = (): string[] => reports.map((report) => report.phase).filter((phase, at, all) => phase !== all[at - 1]);
 const ended = (child: ChildProcess): Promise<number | string | null> =>
@@ -75,6 +101,7 @@ const becomesReady = () => expect.poll(() => latest()?.phase, { timeout: 30_000 
 test("an onnx replica warms up, reports ready with its address, serves, drains on SIGTERM and ends with 0", async () => {
   await listen();
   const child = start("onnx", writeTinyClassifier());
+  const health = healthOf(child);
   const firstBeat = new Promise<string>((resolve) => {
     (child.stdio[3] as Readable).once("data", (bytes: Buffer) => resolve(bytes.toString()));
   });
@@ -87,6 +114,9 @@ test("an onnx replica warms up, reports ready with its address, serves, drains o
   expect(report.startupMs).toBeGreaterThan(0);
   expect(report.probedConcurrency).toBeGreaterThanOrEqual(1);
   expect(report.resources.residentBytes).toBeGreaterThan(10_000_000);
+
+  const verdict = await fetch(`${await health}/ready`);
+  expect([verdict.status, await verdict.text()]).toEqual([200, "ready\n"]);
 
   const { host, port } = report.address!;
   const answer = await fetch(`http://${host}:${port}/invocations`, {
@@ -115,6 +145,40 @@ test("a controller that comes back hears Hello and the last report again", async
   await expect.poll(() => latest()?.phase, { timeout: 10_000 }).toBe("ready");
   expect(hellos).toHaveLength(1);
   expect(child.exitCode).toBeNull();
+});
+
+test("a custom server that accepts connections and answers nothing is alive and not ready", async () => {
+  await listen();
+  const script = join(dataDir, "mute.mjs");
+  writeFileSync(
+    script,
+    'import { createServer } from "node:net"; createServer(() => console.log("asked")).listen(process.env.PORT, "127.0.0.1");',
+  );
+  const child = start("custom", dataDir, { command: [process.execPath, script] });
+  const health = healthOf(child);
+  // It is asked, and asked again once the first question has had its 5 s.
+  await linesOf(child.stdout, (line) => line === "asked", 2);
+  expect((await fetch(`${await health}/live`)).status).toBe(200);
+  expect((await fetch(`${await health}/ready`)).status).toBe(503);
+  expect(new Set(phases())).toEqual(new Set(["starting"]));
+});
+
+test("a custom server is ready when its own path says so, whatever `/` answers", async () => {
+  await listen();
+  const script = join(dataDir, "slow.mjs");
+  writeFileSync(
+    script,
+    `import { createServer } from "node:http";
+     let asked = 0;
+     createServer((request, answer) => {
+       asked += request.url === "/healthz" ? 1 : 0;
+       answer.writeHead(request.url === "/healthz" && asked < 3 ? 404 : 200).end(String(asked));
+     }).listen(process.env.PORT, "127.0.0.1");`,
+  );
+  start("custom", dataDir, { command: [process.execPath, script], readyPath: "/healthz" });
+  await becomesReady();
+  const { host, port } = latest()!.address!;
+  expect(await (await fetch(`http://${host}:${port}/`)).text()).toBe("3");
 });
 
 test("the replica ends when its parent's end of stdin closes, with the engine's own processes", async () => {

@@ -101,8 +101,8 @@ export interface ChildContext {
 /** An engine that runs as processes beside the keeper (or elsewhere). Started, not necessarily ready. */
 export interface RunningEngine {
   readonly address: Address;
-  /** GET of this path answers 2xx once the model is loaded; null: a TCP connection that is accepted means loaded. */
-  readonly readyPath: string | null;
+  /** GET of `path` answers with a status below `statusBelow` once the model is loaded. */
+  readonly readiness: { readonly path: string; readonly statusBelow: number };
   /** Names of the request classes, in the order of the rows in its counters files; at most MAX_REQUEST_CLASSES. */
   readonly classes: readonly string[];
   readonly probes: Probes;

@@ -10,6 +10,7 @@ const RUN: RunSettings = {
   env: {},
   command: null,
   url: null,
+  readyPath: null,
   contextTokens: null,
   maxInFlight: null,
 };

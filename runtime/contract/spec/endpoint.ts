@@ -39,6 +39,12 @@ const runSettings = z.strictObject({
     .nullable()
     .default(null)
     .describe("custom runtime: base URL of a server that runs elsewhere"),
+  readyPath: z
+    .string()
+    .regex(/^\/[^\s#]*$/, "must be a path that starts with '/'")
+    .nullable()
+    .default(null)
+    .describe("custom runtime: path whose GET answers 2xx once it can serve; null = `/` answers anything below 500"),
   contextTokens: z
     .int()
     .min(128)

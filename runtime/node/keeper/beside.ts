@@ -3,22 +3,24 @@ import { readFileSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { get } from "node:http";
 import type { AddressInfo } from "node:net";
-import { connect, createServer } from "node:net";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../adapters/clock.ts";
 import { systemRandom } from "../../adapters/random.ts";
 import type { ReplicaLaunch } from "../../contract/wire/launch.ts";
-import type { Address } from "../../domain/replica.ts";
 import type { Log } from "../../ports/log.ts";
 import type { ChildContext, RunningEngine, StartChildEngine } from "../../serving/contract.ts";
 import { COUNTERS_BYTES, readCounts } from "../../serving/replica-counters.ts";
+import { serveHealth } from "./health-server.ts";
 import { Keeper } from "./keeper.ts";
 import { watchParent } from "./parent.ts";
 import { killTree } from "./process-tree.ts";
 import { ReportLink } from "./report-link.ts";
 
 const READY_POLL_MS = 50;
+/** An answer to the question whether it is ready may take this long; then it is asked again. */
+const READY_TIMEOUT_MS = 5_000;
 const DRAIN_POLL_MS = 50;
 
 /**
@@ -47,6 +49,7 @@ export async function runBeside(
     report: (report) => link.report(report),
     kill: killEngine,
   });
+  await serveHealth(() => keeper.latest, launch.host, log);
   const stopAsked = new Promise<"stop">((resolve) => process.once("SIGTERM", () => resolve("stop")));
   const scratchDir = join(launch.dataDir, "run", "replicas", launch.id);
   await rm(scratchDir, { recursive: true, force: true });
@@ -94,31 +97,14 @@ async function drain(engine: RunningEngine, keeper: Keeper): Promise<void> {
   if (engine.rootPids().length > 0) await engine.exited;
 }
 
-async function isLoaded(engine: RunningEngine): Promise<boolean> {
-  const { address, readyPath } = engine;
-  return readyPath === null ? accepts(address) : answers(address, readyPath);
-}
-
-function answers(address: Address, path: string): Promise<boolean> {
+function isLoaded({ address, readiness }: RunningEngine): Promise<boolean> {
   return new Promise((resolve) => {
-    const request = get({ ...address, path, agent: false, timeout: 5_000 }, (response) => {
+    const request = get({ ...address, path: readiness.path, agent: false, timeout: READY_TIMEOUT_MS }, (response) => {
       response.resume();
-      const status = response.statusCode ?? 0;
-      resolve(status >= 200 && status < 300);
+      resolve((response.statusCode ?? Number.POSITIVE_INFINITY) < readiness.statusBelow);
     });
     request.on("timeout", () => request.destroy());
     request.on("error", () => resolve(false));
-  });
-}
-
-function accepts(address: Address): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(address);
-    socket.once("connect", () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once("error", () => resolve(false));
   });
 }
 

@@ -6,6 +6,7 @@ import { systemRandom } from "../../adapters/random.ts";
 import { assert } from "../../core/assert.ts";
 import { UserError } from "../../core/errors.ts";
 import { readCounts } from "../../serving/replica-counters.ts";
+import { serveHealth } from "./health-server.ts";
 import type { FromKeeperThread, KeeperThreadData, ToKeeperThread } from "./in-process.ts";
 import { Keeper } from "./keeper.ts";
 import { watchParent } from "./parent.ts";
@@ -33,6 +34,7 @@ function main(data: KeeperThreadData): void {
     report: (report) => link.report(report),
     kill: endProcess,
   });
+  void serveHealth(() => keeper.latest, launch.host, log);
   const slots = [new Float64Array(data.counters)];
   const serving = parentPort;
   assert(serving !== null, "the keeper's thread is started by the serving thread");

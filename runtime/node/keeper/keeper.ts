@@ -53,13 +53,20 @@ export class Keeper {
   #startupMs: number | null = null;
   #probedConcurrency: number | null = null;
   #judgeMemory: JudgeMemory = {};
+  #latest: ReplicaReport;
   #last: { readonly atMs: number; readonly cpuMsTotal: number } | null = null;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
     this.#sampler = new ResourceSampler(options.launch.version.run.memoryBytes);
     this.#timer = setInterval(() => this.#tick(), TICK_MS);
+    this.#latest = this.#makeReport();
     this.#tick();
+  }
+
+  /** The last report, at most a second old. */
+  get latest(): ReplicaReport {
+    return this.#latest;
   }
 
   /**
@@ -112,15 +119,19 @@ export class Keeper {
   #enter(phase: ReplicaPhase): void {
     this.#phase = phase;
     this.#beat();
-    this.#options.report(this.#makeReport());
+    this.#report();
+  }
+
+  #report(): void {
+    this.#latest = this.#makeReport();
+    this.#options.report(this.#latest);
   }
 
   #tick(): void {
     this.#beat();
-    const report = this.#makeReport();
-    this.#options.report(report);
+    this.#report();
     const nowMs = performance.now();
-    const cpuRatio = this.#cpuRatio(nowMs, report.resources.cpuMsTotal);
+    const cpuRatio = this.#cpuRatio(nowMs, this.#latest.resources.cpuMsTotal);
     if (this.#phase === "ready") this.#judge(nowMs, cpuRatio);
   }
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { METRICS } from "../../contract/names.ts";
+import { renderExposition } from "../../core/exposition.ts";
 import { createApi } from "../api/app.ts";
 import { Series } from "../series/series.ts";
 import {
@@ -15,7 +16,6 @@ import { FakeBoard } from "../testing/fake-board.ts";
 import { FakeDecisions, FakeRegion } from "../testing/fake-region.ts";
 import { parseStrictly } from "../testing/strict-parser.ts";
 import { DecisionCounter } from "./decision-counter.ts";
-import { renderExposition } from "./exposition.ts";
 import { regionMetrics } from "./metrics.ts";
 
 const iris = aVersion().id;

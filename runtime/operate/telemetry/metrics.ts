@@ -1,11 +1,11 @@
 import { METRICS } from "../../contract/names.ts";
+import type { MetricFamily, Sample } from "../../core/exposition.ts";
 import { type BoardView, REGION_KEY } from "../../domain/board.ts";
 import { LATENCY_EDGES_MS, type RouterLoad, type VersionLoad } from "../../domain/load.ts";
 import { endpointOfVersion } from "../../domain/names.ts";
 import type { ReplicaReport } from "../../domain/replica.ts";
 import type { Measurements } from "../series/series.ts";
 import { valueOrNull } from "../views/value-or-null.ts";
-import type { MetricFamily, Sample } from "./exposition.ts";
 
 /** Count of logged decisions of one controller with one reason. */
 export interface DecisionCount {

@@ -23,7 +23,16 @@ describe.skipIf(path === null)(`a language model (${path === null ? HOW_TO_GET_T
       runtime: "gguf" as const,
       artifact: { source: "test", digest: "0", path: path!, sizeBytes: 1 },
       environmentHash: null,
-      run: { cpuCount: 1, memoryBytes: null, env: {}, command: null, url: null, contextTokens: 256, maxInFlight: null },
+      run: {
+        cpuCount: 1,
+        memoryBytes: null,
+        env: {},
+        command: null,
+        url: null,
+        readyPath: null,
+        contextTokens: 256,
+        maxInFlight: null,
+      },
       createdAtMs: asWallMs(0),
     };
     const launch = { id: "chat-0-0", epoch: 1, version, controllerSocket: "", dataDir: "", host: "127.0.0.1" };

@@ -70,7 +70,7 @@ export async function startMlflow(context: ChildContext): Promise<RunningEngine>
   });
   return {
     address: { host: launch.host, port: context.port },
-    readyPath: "/ping",
+    readiness: { path: "/ping", statusBelow: 300 },
     classes: [PREDICT],
     probes: facts.probes,
     countersFiles,

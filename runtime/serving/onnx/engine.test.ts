@@ -21,7 +21,16 @@ beforeAll(async () => {
     runtime: "onnx" as const,
     artifact: { source: "test", digest: "0", path: writeTinyClassifier(), sizeBytes: 1 },
     environmentHash: null,
-    run: { cpuCount: 1, memoryBytes: null, env: {}, command: null, url: null, contextTokens: null, maxInFlight: null },
+    run: {
+      cpuCount: 1,
+      memoryBytes: null,
+      env: {},
+      command: null,
+      url: null,
+      readyPath: null,
+      contextTokens: null,
+      maxInFlight: null,
+    },
     createdAtMs: asWallMs(0),
   };
   const launch = { id: "tiny-0-0", epoch: 1, version, controllerSocket: "", dataDir: "", host: "127.0.0.1" };

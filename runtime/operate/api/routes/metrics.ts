@@ -1,5 +1,5 @@
+import { EXPOSITION_TYPE, renderExposition } from "../../../core/exposition.ts";
 import { DecisionCounter } from "../../telemetry/decision-counter.ts";
-import { EXPOSITION_TYPE, renderExposition } from "../../telemetry/exposition.ts";
 import { regionMetrics } from "../../telemetry/metrics.ts";
 import type { RouteContext } from "../app.ts";
 
