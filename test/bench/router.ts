@@ -1,242 +1,122 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
+import { closedLoop, openLoop, type Round } from "./router-load.ts";
+import {
+  type BenchProxy,
+  startHaproxy,
+  startNginxProxy,
+  startPenstock,
+  startReplicas,
+  stopAll,
+} from "./router-proxies.ts";
+import { residentMiBOf } from "./support/processes.ts";
+import { report, step } from "./support/report.ts";
 
-// Compares proxies: the router with its full path on (key, lookup, lease, pick, counters), nginx and HAProxy, each in
-// front of the same fake replicas, one worker or thread each, 64 keep-alive connections, 1 KB answers. CPU comes from
-// /proc/PID/stat before and after. Runs are interleaved over rounds and medians taken, so that a neighbour's burst hits all.
+// Compares proxies in front of the same replicas: the router with its full path on (key, lookup, lease, pick, counters),
+// nginx and HAProxy, one worker or thread each, 64 kept connections, answers of 1 KB. Rounds of a second take turns, so
+// that a neighbour's burst hits all; a figure is the median over rounds, a ratio the median of ratios within rounds.
 
-const SECONDS = Number(process.env.BENCH_SECONDS ?? 5);
-const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9);
+const ROUND_SECONDS = 1;
 const CONNECTIONS = 64;
 const REPLICAS = 4;
-/** The kernel's clock ticks per second in /proc/PID/stat. */
-const TICKS_PER_SECOND = Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
-
-interface Proxy {
-  readonly name: string;
-  readonly port: number;
-  /** The process whose CPU is counted. */
-  readonly pid: number;
-}
-
-interface Run {
-  readonly cpuUsPerRequest: number;
-  readonly requestsPerSecond: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  readonly errors: number;
-}
-
-/** As the agent starts its processes: compiled code is kept, so that the second router below is one in daily use. */
-const KEEP_COMPILED = join(import.meta.dirname, "../../runtime/regions/keep-compiled.ts");
-
-const folder = mkdtempSync(join(tmpdir(), "penstock-bench-"));
-const children: ChildProcess[] = [];
-
-function start(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
-  const child = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, ...env } });
-  children.push(child);
-  return child;
-}
-
-/** Port that a child prints as its first line. */
-async function portOf(child: ChildProcess): Promise<number> {
-  for await (const line of createInterface({ input: child.stdout! })) return Number(line);
-  throw new Error("a process of the bench ended before it printed its port");
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}
-
-async function startRouter(replicas: readonly number[], threads: number): Promise<Proxy> {
-  const child = start(
-    process.execPath,
-    [
-      "--import",
-      KEEP_COMPILED,
-      join(import.meta.dirname, "router-process.ts"),
-      String(threads),
-      ...replicas.map(String),
-    ],
-    {
-      BENCH_SNAPSHOT: join(folder, `snapshot-${threads}.json`),
-      NODE_COMPILE_CACHE: join(folder, "compiled"),
-    },
-  );
-  return { name: "penstock", port: await portOf(child), pid: child.pid! };
-}
-
-async function startNginx(replicas: readonly number[]): Promise<Proxy> {
-  const port = await freePort();
-  const config = join(folder, "nginx.conf");
-  writeFileSync(
-    config,
-    `daemon off; master_process off; worker_processes 1; pid ${folder}/nginx.pid; error_log ${folder}/nginx.log;
-events { worker_connections 4096; }
-http { access_log off; keepalive_requests 1000000000;
-  client_body_temp_path ${folder}/b; proxy_temp_path ${folder}/p; fastcgi_temp_path ${folder}/f; uwsgi_temp_path ${folder}/u; scgi_temp_path ${folder}/s;
-  upstream replicas { least_conn; ${replicas.map((replica) => `server 127.0.0.1:${replica};`).join(" ")} keepalive 128; keepalive_requests 1000000000; }
-  server { listen 127.0.0.1:${port}; location / { proxy_pass http://replicas; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; } } }
-`,
-  );
-  const child = start("nginx", ["-c", config, "-p", folder]);
-  return { name: "nginx", port, pid: child.pid! };
-}
-
-async function startHaproxy(replicas: readonly number[]): Promise<Proxy> {
-  const port = await freePort();
-  const config = join(folder, "haproxy.cfg");
-  writeFileSync(
-    config,
-    `global
-  nbthread 1
-  maxconn 8192
-defaults
-  mode http
-  timeout connect 1s
-  timeout client 60s
-  timeout server 60s
-  option forwardfor
-  http-reuse always
-frontend in
-  bind 127.0.0.1:${port}
-  default_backend replicas
-backend replicas
-  balance leastconn
-${replicas.map((replica, index) => `  server r${index} 127.0.0.1:${replica}`).join("\n")}
-`,
-  );
-  const child = start("haproxy", ["-f", config, "-db"]);
-  return { name: "haproxy", port, pid: child.pid! };
-}
-
-function cpuUsOf(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return ((Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND) * 1e6;
-}
-
-function rssMiBOf(pid: number): number {
-  const line = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
-  return Number(line?.[1] ?? 0) / 1024;
-}
-
-const script = join(folder, "request.lua");
-writeFileSync(
-  script,
-  `wrk.method = "POST"
-wrk.body = '{"inputs": [[5.1, 3.5, 1.4, 0.2]]}'
-wrk.headers["Content-Type"] = "application/json"
-wrk.headers["Authorization"] = "Bearer bench-key"
-done = function(summary, latency, requests)
-  io.write(string.format("RESULT %d %d %f %f %d\\n", summary.requests, summary.duration, latency:percentile(50), latency:percentile(99), summary.errors.connect + summary.errors.read + summary.errors.write + summary.errors.status + summary.errors.timeout))
-end
-`,
-);
-
-/** Loads a port for some seconds with closed-loop connections. */
-async function wrk(
-  port: number,
-  connections: number,
-  seconds: number,
-): Promise<Omit<Run, "cpuUsPerRequest"> & { requests: number }> {
-  const url = `http://127.0.0.1:${port}/serving-endpoints/bench/invocations`;
-  const child = start("wrk", ["-t1", `-c${connections}`, `-d${seconds}s`, "-s", script, url]);
-  let text = "";
-  for await (const piece of child.stdout!) text += String(piece);
-  const result = /RESULT (\d+) (\d+) ([\d.]+) ([\d.]+) (\d+)/.exec(text);
-  if (result === null) throw new Error(`wrk said nothing of its result:\n${text}`);
-  const [requests = 0, durationUs = 0, p50Us = 0, p99Us = 0, errors = 0] = result.slice(1).map(Number);
-  return {
-    requests,
-    requestsPerSecond: requests / (durationUs / 1e6),
-    p50Ms: p50Us / 1_000,
-    p99Ms: p99Us / 1_000,
-    errors,
-  };
-}
-
-async function measure(proxy: Proxy): Promise<Run> {
-  const before = cpuUsOf(proxy.pid);
-  const { requests, ...rest } = await wrk(proxy.port, CONNECTIONS, SECONDS);
-  return { cpuUsPerRequest: (cpuUsOf(proxy.pid) - before) / requests, ...rest };
-}
+/** Until V8 has compiled what is hot: the cost of a request falls to a third within the first 100,000. */
+const WARM_SECONDS = 8;
 
 function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }
 
-const format = (value: number, digits = 2) => value.toFixed(digits).padStart(11);
+const column = (value: number, digits = 2): string => value.toFixed(digits).padStart(11);
+
+/** Rounds of each proxy in turn, every second time in the opposite order; what came before a proxy is not always the same. */
+async function compare<R>(
+  proxies: readonly BenchProxy[],
+  round: (proxy: BenchProxy) => Promise<R>,
+): Promise<Map<BenchProxy, R[]>> {
+  const rounds = new Map<BenchProxy, R[]>(proxies.map((proxy) => [proxy, []]));
+  for (let number = 0; number < ROUNDS; number++) {
+    for (const proxy of number % 2 === 0 ? proxies : proxies.toReversed()) rounds.get(proxy)!.push(await round(proxy));
+  }
+  return rounds;
+}
+
+/** Median over rounds of one reading. */
+function over<R>(rounds: readonly R[] | undefined, read: (round: R) => number): number {
+  return median((rounds ?? []).map(read));
+}
+
+/** Median over rounds of one proxy's reading beside another's in the same round. */
+function paired<R>(rounds: Map<BenchProxy, R[]>, a: BenchProxy, b: BenchProxy, join: (a: R, b: R) => number): number {
+  const others = rounds.get(b)!;
+  return median(rounds.get(a)!.map((round, index) => join(round, others[index]!)));
+}
+
+function printTable(proxies: readonly BenchProxy[], rounds: Map<BenchProxy, Round[]>): void {
+  console.log("proxy      us CPU/request   (least)      req/s     p50 ms     p99 ms   switches     errors");
+  for (const proxy of proxies) {
+    const of = (read: (round: Round) => number): number => over(rounds.get(proxy), read);
+    const least = Math.min(...rounds.get(proxy)!.map((round) => round.cpuUsPerRequest));
+    const errors = rounds.get(proxy)!.reduce((sum, round) => sum + round.errors, 0);
+    const cells = [column(of((round) => round.cpuUsPerRequest)), column(least).slice(1)];
+    cells.push(
+      column(
+        of((round) => round.requestsPerSecond),
+        0,
+      ),
+      column(of((round) => round.p50Ms)),
+    );
+    cells.push(column(of((round) => round.p99Ms)), column(of((round) => round.switchesPerRequest)), column(errors, 0));
+    console.log(`${proxy.name.padEnd(12)}${cells.join("")}`);
+  }
+}
 
 async function main(): Promise<void> {
-  const replicas: number[] = [];
-  for (let index = 0; index < REPLICAS; index++) {
-    replicas.push(await portOf(start(process.execPath, [join(import.meta.dirname, "router-replica.ts")])));
+  const { direct, ports } = await startReplicas(REPLICAS);
+  const router = await startPenstock(ports, 1);
+  const pair = await startPenstock(ports, 2);
+  const nginx = await startNginxProxy(ports);
+  const haproxy = await startHaproxy(ports);
+  const idleMiB = residentMiBOf(pair.pid);
+  step("warming up");
+  for (const proxy of [router, pair]) await closedLoop(proxy, CONNECTIONS, WARM_SECONDS);
+  for (const proxy of [nginx, haproxy]) await closedLoop(proxy, CONNECTIONS, 1);
+
+  step(`${ROUNDS} rounds under full load`);
+  const proxies = [router, pair, nginx, haproxy];
+  const full = await compare(proxies, (proxy) => closedLoop(proxy, CONNECTIONS, ROUND_SECONDS));
+  printTable(proxies, full);
+  const cpuRatio = (a: BenchProxy, b: BenchProxy): number =>
+    paired(full, a, b, (x, y) => x.cpuUsPerRequest / y.cpuUsPerRequest);
+  const requestsPerSecond = over(full.get(router), (round) => round.requestsPerSecond);
+
+  const rate = Math.round(requestsPerSecond / 2);
+  step(`${ROUNDS} rounds of ${rate} requests/s, half of what one router thread carries, open loop`);
+  const proxied = [direct, router, nginx, haproxy];
+  const half = await compare(proxied, (proxy) => openLoop(proxy, rate, ROUND_SECONDS));
+  for (const proxy of proxied.slice(1)) {
+    const added = (read: "p50Ms" | "p99Ms"): string =>
+      paired(half, proxy, direct, (x, y) => x[read] - y[read]).toFixed(3);
+    console.log(`${proxy.name.padEnd(12)} adds ${added("p50Ms")} ms at p50, ${added("p99Ms")} ms at p99`);
   }
-  const router = await startRouter(replicas, 1);
-  const proxies = [router, await startNginx(replicas), await startHaproxy(replicas)];
-  await new Promise((resolve) => setTimeout(resolve, 500));
-  for (const proxy of proxies) await wrk(proxy.port, CONNECTIONS, 2);
-  const runs = new Map<string, Run[]>(proxies.map((proxy) => [proxy.name, []]));
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const proxy of round % 2 === 0 ? proxies : proxies.toReversed())
-      runs.get(proxy.name)!.push(await measure(proxy));
-  }
-  // Few connections keep every proxy well below its knee: what each adds to an answer, beside no proxy at all.
-  const light: Record<string, { p50Ms: number; p99Ms: number }[]> = {
-    direct: [],
-    penstock: [],
-    nginx: [],
-    haproxy: [],
-  };
-  for (let round = 0; round < ROUNDS; round++) {
-    light.direct!.push(await wrk(replicas[0]!, 4, SECONDS));
-    for (const proxy of proxies) light[proxy.name]!.push(await wrk(proxy.port, 4, SECONDS));
-  }
-  const lightOf = (name: string, key: "p50Ms" | "p99Ms") => median(light[name]!.map((run) => run[key]));
-  const of = (name: string, key: keyof Run) => median(runs.get(name)!.map((run) => run[key]));
-  console.log("proxy      us CPU/request      req/s     p50 ms     p99 ms   +p50 ms*   +p99 ms*   errors");
-  for (const { name } of proxies) {
-    const added = (key: "p50Ms" | "p99Ms") => lightOf(name, key) - lightOf("direct", key);
-    console.log(
-      `${name.padEnd(12)}${format(of(name, "cpuUsPerRequest"))}${format(of(name, "requestsPerSecond"), 0)}${format(of(name, "p50Ms"))}${format(of(name, "p99Ms"))}${format(added("p50Ms"))}${format(added("p99Ms"))}${format(of(name, "errors"), 0)}`,
-    );
-  }
-  console.log(`* added at light load (4 connections), against the replica without a proxy`);
-  const pair = await startRouter(replicas, 2);
-  await wrk(pair.port, CONNECTIONS, SECONDS);
-  const figures = {
-    cpuUsPerRequest: of("penstock", "cpuUsPerRequest"),
-    cpuRatioToNginx: of("penstock", "cpuUsPerRequest") / of("nginx", "cpuUsPerRequest"),
-    cpuRatioToHaproxy: of("penstock", "cpuUsPerRequest") / of("haproxy", "cpuUsPerRequest"),
-    requestsPerSecond: of("penstock", "requestsPerSecond"),
-    p50AddedMs: lightOf("penstock", "p50Ms") - lightOf("direct", "p50Ms"),
-    p99AddedMs: lightOf("penstock", "p99Ms") - lightOf("direct", "p99Ms"),
-    rssMiB: rssMiBOf(pair.pid),
-    errors: runs.get("penstock")!.reduce((sum, run) => sum + run.errors, 0),
-  };
-  console.log(
-    JSON.stringify({
-      bench: "router",
-      figures: Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, Number(value.toFixed(3))])),
-    }),
-  );
+  const errorsOf = (rounds: readonly { readonly errors: number }[]): number =>
+    rounds.reduce((sum, round) => sum + round.errors, 0);
+
+  report("router", {
+    cpuUsPerRequest: over(full.get(router), (round) => round.cpuUsPerRequest),
+    cpuRatioToNginx: cpuRatio(router, nginx),
+    cpuRatioToHaproxy: cpuRatio(router, haproxy),
+    twoThreadsCpuRatioToNginx: cpuRatio(pair, nginx),
+    requestsPerSecond,
+    p50AddedMs: paired(half, router, direct, (x, y) => x.p50Ms - y.p50Ms),
+    p99AddedMs: paired(half, router, direct, (x, y) => x.p99Ms - y.p99Ms),
+    idleRssMiB: idleMiB,
+    rssMiB: residentMiBOf(pair.pid),
+    errors: errorsOf([...full.get(router)!, ...full.get(pair)!, ...half.get(router)!]),
+  });
 }
 
 try {
   await main();
 } finally {
-  for (const child of children) child.kill("SIGKILL");
-  rmSync(folder, { recursive: true, force: true });
+  stopAll();
 }
