@@ -5,6 +5,8 @@ import type { Theme } from "../shell/theme.ts";
 import { axisTop, type ChartLine, type ChartSpec, timeSpan, withoutRestingZeros } from "./chart-spec.ts";
 
 const HEIGHT_PX = 124;
+/** Steps of the time axis, in seconds: whole minutes, since its labels are hours and minutes. */
+const MINUTES = [60, 120, 300];
 /** Charts of one page show the same moment under the pointer. */
 const SYNC_KEY = "endpoint";
 
@@ -88,7 +90,7 @@ function optionsOf(spec: ChartSpec, element: HTMLElement, onHover: (index: numbe
     width: element.clientWidth,
     height: HEIGHT_PX,
     legend: { show: false },
-    padding: [8, 8, 0, 0],
+    padding: [8, 16, 0, 0],
     cursor: { sync: { key: SYNC_KEY }, y: false, points: { size: 6 }, drag: { x: false, y: false } },
     hooks: { setCursor: [(plot) => onHover(plot.cursor.idx ?? null)] },
     scales: {
@@ -96,7 +98,7 @@ function optionsOf(spec: ChartSpec, element: HTMLElement, onHover: (index: numbe
       y: { range: (_, __, highest) => [0, axisTop(spec, highest)] },
     },
     axes: [
-      { ...axis, size: 20, space: 70, values: (_, splits) => splits.map(minuteText) },
+      { ...axis, size: 20, space: 70, incrs: MINUTES, values: (_, splits) => splits.map(minuteText) },
       { ...axis, size: 46, space: 28, values: (_, splits) => splits.map((value) => spec.text(value)) },
     ],
     series: [{}, ...spec.lines.map((line) => seriesOf(line, colour))],
