@@ -1,4 +1,5 @@
 import { autoscaler } from "../control/autoscaler/autoscaler.ts";
+import { computeHardCap } from "../control/publisher/decide.ts";
 import type { Known } from "../core/known.ts";
 import { missing } from "../core/known.ts";
 import { asMonoMs, asWallMs } from "../core/time.ts";
@@ -55,7 +56,7 @@ export function autoscalerLaw(options: AutoscalerLabOptions): AutoscalerLaw {
     wakes: true,
     targets,
     target: () => target,
-    hardCap: () => options.maxInFlight ?? Math.max(2, Math.ceil(target * 2)),
+    hardCap: () => options.maxInFlight ?? computeHardCap(target, null),
     sample: (view) => {
       chargeCpu(view);
       if (!options.reportLost?.(view.nowMs)) load = routerLoad(view, ++seq);
@@ -159,6 +160,7 @@ function labVersion(options: AutoscalerLabOptions): Version {
       env: {},
       command: null,
       url: null,
+      readyPath: null,
       contextTokens: null,
       maxInFlight: options.maxInFlight ?? null,
     },

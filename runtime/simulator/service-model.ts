@@ -24,7 +24,7 @@ export function cpuBound(serviceMs: number, cores: number): ServiceModel {
   };
 }
 
-/** CPU-bound until `fits` requests fill the memory; beyond it, throughput falls as pages are reclaimed. */
+/** CPU-bound until `fits` requests take 90 % of the memory, where the kernel begins to reclaim; beyond it throughput falls. */
 export function memoryBound(serviceMs: number, cores: number, fits: number): ServiceModel {
   const fast = cpuBound(serviceMs, cores);
   return {
@@ -32,7 +32,7 @@ export function memoryBound(serviceMs: number, cores: number, fits: number): Ser
     name: `memory-bound, ${fits} fit`,
     completionsPerMs: (inFlight) =>
       inFlight <= fits ? fast.completionsPerMs(inFlight) : fast.completionsPerMs(fits) * (fits / inFlight) ** 2,
-    memoryRatio: (inFlight) => 0.3 + (0.7 * inFlight) / fits,
+    memoryRatio: (inFlight) => 0.3 + (0.6 * inFlight) / fits,
   };
 }
 

@@ -111,8 +111,8 @@ describe("nights", () => {
 
 describe("waking at zero", () => {
   it("asks once for what the queue needs, and does not count the wait for a start as concurrency", () => {
-    // 20 QPS of 1 s work are 2 replicas. In the 30 s of the start 600 requests wait: to be worked off in 30 s they ask
-    // for 2 more, and what fills the replicas to their cap for some more; read as concurrency they would be 60.
+    // 20 QPS of 1 s work are 2 replicas. In the 30 s of the start 600 requests wait: to be worked off in 15 s they ask
+    // for 4 more, and what fills the replicas to their cap for some more; read as concurrency they would be 60.
     const morningMs = 12 * MINUTE_MS;
     const { rows } = run({
       rate: (atMs) => (atMs < MINUTE_MS ? 10 : atMs < morningMs ? 0 : 20),

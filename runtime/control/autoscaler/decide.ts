@@ -8,7 +8,14 @@ import { concurrencyAsked, ingestLoad, readDemand } from "./demand.ts";
 import type { HorizontalInput } from "./horizontal.ts";
 import { decideHorizontal, madeUpReplicas } from "./horizontal.ts";
 import { hpaReplicas } from "./hpa-ratio.ts";
-import { CPU_BOUND_FACTOR, CPU_TARGET_RATIO, DECISION_MS, FAST_WINDOW_MS, TOLERANCE_RATIO } from "./laws.ts";
+import {
+  CPU_BOUND_FACTOR,
+  CPU_TARGET_RATIO,
+  DECISION_MS,
+  DOWN_WINDOW_MS,
+  FAST_WINDOW_MS,
+  TOLERANCE_RATIO,
+} from "./laws.ts";
 import type { Memory } from "./memory.ts";
 import { cpuRatios, takeSamples } from "./sampling.ts";
 import type { Supply } from "./supply.ts";
@@ -24,8 +31,9 @@ export function decide(world: World, memory: Memory, now: Now): Verdict<Memory, 
   const ingested = ingestLoad(world, memory, now.mono);
   const { demand, memory: seen } = readDemand(world, ingested, now.mono);
   const sampled = takeSamples(world, startTarget(world, seen.learning), ingested.flows, now.mono);
-  const learning = learnTarget(world, sampled, now.mono);
   const cpuReplicas = replicasByCpu(world, seen, demand);
+  const cpuLimits = cpuReplicas > 0 && cpuReplicas >= demand.meanUp / (sampled.target ?? 1);
+  const learning = learnTarget(world, sampled, cpuLimits, now.mono);
   const active = isActive(ingested.flows, demand);
   const watched = watch(world, { ...seen, cpuReplicas, learning }, demand, active, now.mono);
   const supply = computeSupply(world.replicas, learning.startupMs, { monoMs: now.mono, wallMs: now.wall });
@@ -70,6 +78,11 @@ function watch(world: World, memory: Memory, demand: Demand, active: boolean, no
   const shareGrew = memory.sizedForWeight !== null && sizedForWeight > memory.sizedForWeight;
   const blind = demand.seen === "missing";
   const existing = world.replicas.ready + world.replicas.startingSinceMs.length + world.replicas.broken;
+  // Of a version that nothing was ever wanted of, the whole past is known: there was none.
+  const isNew = memory.anchor === null && memory.wanted === null && existing === 0;
+  const before = isNew ? nowMs - DOWN_WINDOW_MS : memory.watchedSinceMs;
+  const neverHeard = Object.keys(memory.marks).length === 0;
+  const watchedSinceMs = shareGrew ? nowMs : blind ? (neverHeard ? before : null) : (before ?? nowMs);
   const wanted = memory.wanted ?? 0;
   const known = memory.anchor === null ? Math.max(wanted, existing) : wanted;
   // A period begins with its first step, so that no two steps fall into less than one.
@@ -80,7 +93,7 @@ function watch(world: World, memory: Memory, demand: Demand, active: boolean, no
     wanted: known,
     anchor: periodOver ? { replicas: known, atMs: nowMs } : anchor,
     sizedForWeight,
-    watchedSinceMs: blind ? null : shareGrew ? nowMs : (memory.watchedSinceMs ?? nowMs),
+    watchedSinceMs,
     lastActiveMs: active ? nowMs : (memory.lastActiveMs ?? nowMs),
     everReady: memory.everReady || world.replicas.ready > 0,
   };

@@ -128,9 +128,9 @@ describe("concurrency asked", () => {
     expect(concurrencyAsked({ ...idle, inFlight: 40, arrivalsPerMs: 0.4 })).toBe(40);
   });
 
-  it("does not read a long wait as concurrency: what waits is served as it comes and drained in 30 s", () => {
-    // 10 a second of 100 ms keep 1 busy; 300 waiting are 30 s of work, one more.
-    expect(concurrencyAsked({ ...idle, queued: 300, arrivalsPerMs: 0.01 })).toBeCloseTo(2, 9);
+  it("does not read a long wait as concurrency: what waits is served as it comes and drained in 15 s", () => {
+    // 10 a second of 100 ms keep 1 busy; 150 waiting are 15 s of work, one more.
+    expect(concurrencyAsked({ ...idle, queued: 150, arrivalsPerMs: 0.01 })).toBeCloseTo(2, 9);
   });
 
   it("counts each waiting request of a slow model, which will be in flight when it is served", () => {

@@ -24,6 +24,7 @@ export interface Demand {
   readonly seen: "whole" | "partial" | "missing";
   readonly meanUp: number;
   readonly meanFast: number;
+  /** The most of the down window, without backlog. */
   readonly peak: number;
   readonly inFlightNow: number;
   readonly queuedNow: number;
@@ -44,7 +45,7 @@ export function ingestLoad(world: World, memory: Memory, nowMs: number): Ingeste
   const { unloadedMs, target } = memory.learning;
   const carried = (world.replicas.ready * (target ?? 1)) / Math.max(1, world.routers.length);
   const marks: Record<string, RouterMark> = {};
-  let { ownDemand, endpointDemand, arrivals } = memory;
+  let { ownDemand, endpointDemand, arriving, arrivals, queuedAtMs } = memory;
   const flows: Flow[] = [];
   for (const router of world.routers) {
     if (nowMs - router.receivedAtMs > ROUTER_GONE_MS) continue;
@@ -57,21 +58,24 @@ export function ingestLoad(world: World, memory: Memory, nowMs: number): Ingeste
     if (mark === undefined || mark.epoch !== router.epoch || router.routerMonoMs <= mark.routerMonoMs) continue;
     for (const row of router.rows) {
       const flow = flowBetween(mark, router, row);
-      const amount = demandMs(flow, unloadedMs, carried);
+      const { amount, byArrivals } = demandMs(flow, unloadedMs, carried);
       endpointDemand = add(endpointDemand, flow, amount);
       if (row.version !== world.version) continue;
       ownDemand = add(ownDemand, flow, amount);
+      arriving = add(arriving, flow, byArrivals);
+      if (flow.queuedMs > 0) queuedAtMs = nowMs;
       arrivals = add(arrivals, flow, flow.arrivals);
       flows.push(flow);
     }
     if (router.rows.length === 0) endpointDemand = add(endpointDemand, emptyFlow(mark, router), 0);
     if (!router.rows.some((row) => row.version === world.version)) {
       ownDemand = add(ownDemand, emptyFlow(mark, router), 0);
+      arriving = add(arriving, emptyFlow(mark, router), 0);
     }
   }
   const heard = Object.values(marks).filter((mark) => nowMs - mark.atMs <= ROUTER_SILENT_MS);
   const frontierMs = heard.length === 0 ? null : Math.min(...heard.map((mark) => mark.atMs));
-  return { memory: { ...memory, marks, ownDemand, endpointDemand, arrivals }, flows, frontierMs };
+  return { memory: { ...memory, marks, ownDemand, endpointDemand, arriving, arrivals, queuedAtMs }, flows, frontierMs };
 }
 
 function pickMark(router: RouterRows): Omit<RouterMark, "atMs"> {
@@ -112,19 +116,23 @@ function add(sums: SpanSums, flow: Flow, amount: number): SpanSums {
 /**
  * Demand of one flow in request-milliseconds: the mean concurrency it asks for, times its span. Service time is the
  * measured one; where more is in flight than `carried` (what the replicas should carry) the surplus only waits inside
- * them, so the time at target is that much shorter.
+ * them, so the time at target is that much shorter. `byArrivals` is what its arrivals will ask for, without what waits from
+ * before (Little's law).
  */
-function demandMs(flow: Flow, unloadedMs: number | null, carried: number): number {
+function demandMs(flow: Flow, unloadedMs: number | null, carried: number): { amount: number; byArrivals: number } {
   const inFlight = flow.inFlightMs / flow.spanMs;
   const measuredMs = flow.completed > 0 ? flow.serviceMs / flow.completed : unloadedMs;
+  const serviceMs = measuredMs === null ? null : measuredMs * Math.min(1, carried / Math.max(inFlight, 1e-9));
+  const arrivalsPerMs = flow.arrivals / flow.spanMs;
   const concurrency = concurrencyAsked({
     inFlight,
     queued: flow.queuedMs / flow.spanMs,
-    arrivalsPerMs: flow.arrivals / flow.spanMs,
+    arrivalsPerMs,
     turnedAwayPerMs: flow.turnedAway / flow.spanMs,
-    serviceMs: measuredMs === null ? null : measuredMs * Math.min(1, carried / Math.max(inFlight, 1e-9)),
+    serviceMs,
   });
-  return concurrency * flow.spanMs;
+  const byArrivals = serviceMs === null ? concurrency : arrivalsPerMs * serviceMs;
+  return { amount: concurrency * flow.spanMs, byArrivals: byArrivals * flow.spanMs };
 }
 
 /**
@@ -168,7 +176,12 @@ export function readDemand(
   };
   const own = world.routers.flatMap((router) => router.rows.filter((row) => row.version === world.version));
   const meanFast = mean(FAST_WINDOW_MS);
-  const peaks = frontierMs === null ? memory.peaks : pushMax(memory.peaks, nowMs, meanFast);
+  const serviceMs = memory.learning.unloadedMs ?? 0;
+  const drains = memory.queuedAtMs !== null && nowMs - memory.queuedAtMs <= FAST_WINDOW_MS + serviceMs;
+  // A backlog is worked off once and does not come again; what comes is read over a service time at least.
+  const spanMs = Math.min(UP_WINDOW_MS, Math.max(FAST_WINDOW_MS, serviceMs));
+  const lasting = drains ? (meanPerMs(memory.arriving, frontierMs ?? nowMs, spanMs) ?? 0) : meanFast;
+  const peaks = frontierMs === null ? memory.peaks : pushMax(memory.peaks, nowMs, Math.min(meanFast, lasting));
   return {
     demand: {
       seen: present.length === silent ? "missing" : silent > 0 ? "partial" : "whole",

@@ -97,7 +97,7 @@ function upStep(input: HorizontalInput): Step | null {
 function downStep(input: HorizontalInput): Step {
   const { wanted, anchor, demand, target } = input;
   const hold = (reason: string): Step => ({ replicas: wanted, reason });
-  const carries = Math.ceil(demand.peak / (target * (1 - TOLERANCE_RATIO)));
+  const carries = Math.ceil(Math.max(demand.peak, demand.meanUp) / (target * (1 - TOLERANCE_RATIO)));
   const need = Math.max(1, carries, Math.min(wanted, input.cpuReplicas));
   if (need >= wanted) {
     if (wanted === 1) return sleepStep(input);

@@ -21,7 +21,7 @@ export const WARM_SHARE = 0.5;
 /** Largest shrink per period, as a share of what was wanted. */
 export const DOWN_STEP_SHARE = 0.3;
 /** What waits is to be worked off within this time beside new arrivals: waiting for a start is not concurrency. */
-export const DRAIN_MS = 30_000;
+export const DRAIN_MS = 15_000;
 /** A router not heard for this long is silent: reports come each second, and two may be lost. */
 export const ROUTER_SILENT_MS = 4_000;
 /** A router silent for this long is gone, and its clients with it. */
@@ -36,8 +36,8 @@ export const STARTUP_SLACK = 3;
 export const STARTUP_LEAST_MS = 30_000;
 /** CPU use of the allotment that more replicas should bring down to; concurrency at the knee runs just under it. */
 export const CPU_TARGET_RATIO = 0.9;
-/** CPU alone asks for at most this many times what requests in flight ask for: a busy loop at rest is not demand. */
-export const CPU_BOUND_FACTOR = 1.25;
+/** CPU alone asks for at most this many times what requests in flight ask for: what brings full CPUs down to their target. */
+export const CPU_BOUND_FACTOR = 1 / CPU_TARGET_RATIO;
 
 /** The vertical axis decides this often. */
 export const CYCLE_MS = 30_000;

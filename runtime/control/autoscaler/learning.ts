@@ -9,11 +9,14 @@ export interface Learning {
   readonly source: "default" | "probe" | "predecessor" | "kept" | "learned";
   /** Onboarding: the target doubles until the first threshold. */
   readonly doubling: boolean;
-  /** A level found to be the most worth having; raised past it only after `untilMs`. */
+  /** The target before the last doubling, and when that was: a target that load never fills goes back to it. */
+  readonly doubled: { readonly from: number; readonly atMs: number } | null;
+  /** The most that a resource bears; raised past it only after `untilMs`. */
   readonly ceiling: { readonly target: number; readonly untilMs: number } | null;
   /** Cycles in which steps stay wide since the workload's shape moved. */
   readonly wideCycles: number;
   readonly curve: Curve;
+  /** Samples since the target last changed. */
   readonly samples: readonly Sample[];
   readonly open: OpenSample | null;
   readonly meters: Readonly<Record<string, ReplicaMeter>>;
@@ -38,6 +41,8 @@ export interface Sample {
 /** A sample still being filled. */
 export interface OpenSample {
   readonly ready: number;
+  /** Filled only from here on: for a service time after replicas came or went, what they held before is still in flight. */
+  readonly settledAtMs: number;
   readonly fromMs: number;
   readonly inFlightMs: number;
   readonly serviceMs: number;
@@ -59,6 +64,7 @@ export function initLearning(kept: KeptLearning | null): Learning {
     target: kept?.target ?? null,
     source: kept === null || kept.target === null ? "default" : "kept",
     doubling: kept?.doubling ?? true,
+    doubled: null,
     ceiling: null,
     wideCycles: 0,
     curve: kept?.curve ?? EMPTY_CURVE,

@@ -14,9 +14,13 @@ export interface Memory {
   /** Request-milliseconds of demand: of this version, and of its whole endpoint. */
   readonly ownDemand: SpanSums;
   readonly endpointDemand: SpanSums;
+  /** What the arrivals of this version ask for, without backlog. */
+  readonly arriving: SpanSums;
+  /** When a request of this version last waited. */
+  readonly queuedAtMs: number | null;
   /** Arrivals of this version. */
   readonly arrivals: SpanSums;
-  /** Means of the fast window: their maximum is what scale-down reads. */
+  /** Means of the fast window without backlog: their maximum is what scale-down reads. */
   readonly peaks: SlidingMax;
   /** Since when the down window has been watched without a break; null before the first report. */
   readonly watchedSinceMs: number | null;
@@ -54,7 +58,9 @@ export function initMemory(kept: Kept | null): Memory {
     marks: {},
     ownDemand: emptySpanSums(1_000, upBuckets),
     endpointDemand: emptySpanSums(1_000, upBuckets),
+    arriving: emptySpanSums(1_000, upBuckets),
     arrivals: emptySpanSums(1_000, upBuckets),
+    queuedAtMs: null,
     peaks: emptySlidingMax(DOWN_WINDOW_MS),
     watchedSinceMs: null,
     sizedForWeight: null,

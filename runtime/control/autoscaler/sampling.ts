@@ -8,10 +8,11 @@ import type { ReplicaMeter, World } from "./world.ts";
 const SAMPLE_MS = 5_000;
 const SAMPLE_COMPLETED = 20;
 const SAMPLE_LONGEST_MS = 30_000;
-/** In flight and service time may differ by this share in a steady sample. */
+/** In flight and service time may differ by this share in a steady sample, and by chance: a mean of N is known to 2/sqrt(N). */
 const STEADY_RATIO = 0.15;
-/** The vertical axis looks back over this much. */
-export const LOOK_BACK_MS = 60_000;
+const CHANCE = 2;
+/** Samples are held for this long: a slow model needs minutes to show enough requests. */
+const HELD_MS = 300_000;
 
 /** Takes new flows and meters into the learning: closes a sample when it is long enough, and drops it when replicas changed under it. */
 export function takeSamples(world: World, learning: Learning, flows: readonly Flow[], nowMs: number): Learning {
@@ -23,13 +24,17 @@ export function takeSamples(world: World, learning: Learning, flows: readonly Fl
   const base: Learning = { ...learning, startupMs, unloadedMs };
   if (ready <= 0) return { ...base, open: null };
   if (learning.open === null || learning.open.ready !== ready) {
-    return { ...base, open: openSample(ready, nowMs), meters: markMeters(world) };
+    const settledAtMs = nowMs + Math.min(unloadedMs ?? 0, SAMPLE_LONGEST_MS);
+    return { ...base, open: openSample(ready, nowMs, settledAtMs), meters: markMeters(world) };
+  }
+  if (nowMs < learning.open.settledAtMs) {
+    return { ...base, open: { ...learning.open, fromMs: nowMs }, meters: markMeters(world) };
   }
   const open = addFlows(learning.open, flows);
   const ageMs = nowMs - open.fromMs;
   const full = ageMs >= SAMPLE_MS && open.completed >= SAMPLE_COMPLETED;
   if (!full && ageMs < SAMPLE_LONGEST_MS) return { ...base, open };
-  const next: Learning = { ...base, open: openSample(ready, nowMs), meters: markMeters(world) };
+  const next: Learning = { ...base, open: openSample(ready, nowMs, nowMs), meters: markMeters(world) };
   if (open.completed === 0 || !isSteady(open)) return next;
   const sample: Sample = {
     atMs: nowMs,
@@ -41,12 +46,12 @@ export function takeSamples(world: World, learning: Learning, flows: readonly Fl
   return {
     ...next,
     curve: observeCurve(learning.curve, sample),
-    samples: [...learning.samples.filter((old) => old.atMs > nowMs - LOOK_BACK_MS), sample],
+    samples: [...learning.samples.filter((old) => old.atMs > nowMs - HELD_MS), sample],
   };
 }
 
-function openSample(ready: number, fromMs: number): OpenSample {
-  return { ready, fromMs, inFlightMs: 0, serviceMs: 0, completed: 0 };
+function openSample(ready: number, fromMs: number, settledAtMs: number): OpenSample {
+  return { ready, fromMs, settledAtMs, inFlightMs: 0, serviceMs: 0, completed: 0 };
 }
 
 /**
@@ -54,7 +59,8 @@ function openSample(ready: number, fromMs: number): OpenSample {
  * queue builds or drains, the ones that end were served at another concurrency than the one read.
  */
 function isSteady(open: OpenSample): boolean {
-  return Math.abs(open.inFlightMs - open.serviceMs) <= STEADY_RATIO * Math.max(open.inFlightMs, open.serviceMs);
+  const ratio = STEADY_RATIO + CHANCE / Math.sqrt(open.completed);
+  return Math.abs(open.inFlightMs - open.serviceMs) <= ratio * Math.max(open.inFlightMs, open.serviceMs);
 }
 
 function addFlows(open: OpenSample, flows: readonly Flow[]): OpenSample {

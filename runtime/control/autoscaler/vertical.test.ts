@@ -30,30 +30,34 @@ function worldOf(change: Partial<World> = {}, probedConcurrency: number | null =
   };
 }
 
-/** Six samples of 5 s up to second 60, all alike, and a curve that has seen them and lighter load at 50 ms. */
-function learningAt(target: number, inFlight: number, serviceMs: number, change: Partial<Learning> = {}): Learning {
+/** Six samples of 5 s up to second 60, all alike, and a curve that has seen `levels`, by default up to 10 at 50 ms. */
+function learningAt(
+  target: number,
+  inFlight: number,
+  serviceMs: number,
+  change: Partial<Learning> = {},
+  levels: readonly (readonly [inFlight: number, serviceMs: number])[] = [1, 2, 3, 4, 6, 8, 10].map((n) => [n, 50]),
+): Learning {
   const samples = Array.from(
     { length: 6 },
     (_, index): Sample => ({ atMs: 35_000 + index * 5_000, inFlight, serviceMs, completed: 500, signals: {} }),
   );
-  const light = [1, 2, 3, 4, 6, 8, 10].map((level) => ({
-    inFlight: level,
-    serviceMs: 50,
-    completed: 500,
-    signals: {},
-  }));
-  const curve = light.reduce(observeCurve, EMPTY_CURVE);
+  const curve = levels
+    .map(([level, ms]) => ({ inFlight: level, serviceMs: ms, completed: 500, signals: {} }))
+    .reduce(observeCurve, EMPTY_CURVE);
   const base = { ...initLearning(null), target, doubling: false, cycleAtMs: 30_000, curve, samples };
   return { ...base, ...change };
 }
 
-const learn = (learning: Learning, world = worldOf()) => learnTarget(world, learning, 60_000);
+const learn = (learning: Learning, world = worldOf()) => learnTarget(world, learning, false, 60_000);
 
 describe("the first target", () => {
-  it("is the predecessor's, else the probe's, else 4; and never above what the model demands", () => {
+  it("is the predecessor's, else the probe's but at least 4, else 4; and never above what the model demands", () => {
     const fresh = initLearning(null);
     expect(startTarget(worldOf({ predecessorTarget: 37 }, 9), fresh)).toMatchObject({ target: 37, doubling: false });
-    expect(startTarget(worldOf({}, 9), fresh)).toMatchObject({ target: 9, source: "probe", doubling: false });
+    expect(startTarget(worldOf({}, 9), fresh)).toMatchObject({ target: 9, source: "probe", doubling: true });
+    // A probe on a busy machine finds its knee too early, and replicas that may hold one request are starved.
+    expect(startTarget(worldOf({}, 1), fresh)).toMatchObject({ target: 4, source: "probe" });
     expect(startTarget(worldOf(), fresh)).toMatchObject({ target: 4, source: "default", doubling: true });
     expect(startTarget(worldOf({ maxInFlight: 1 }), fresh).target).toBe(1);
   });
@@ -67,7 +71,44 @@ describe("a cycle", () => {
 
   it("doubles in onboarding until the first threshold", () => {
     expect(learn(learningAt(10, 8, 50, { doubling: true }))).toMatchObject({ target: 20, doubling: true });
-    expect(learn(learningAt(40, 38, 190, { doubling: true }))).toMatchObject({ doubling: false });
+    // Ten cores: 20 in flight took twice as long as ten.
+    const seen = [
+      [5, 50],
+      [10, 50],
+      [20, 100],
+    ] as const;
+    expect(learn(learningAt(20, 20, 100, { doubling: true }, seen))).toMatchObject({ target: 14, doubling: false });
+  });
+
+  it("ends onboarding's cycle as soon as three samples are in, and no other", () => {
+    const early = { ...learningAt(10, 8, 50), cycleAtMs: 55_000 };
+    expect(learn({ ...early, doubling: true }).target).toBe(20);
+    expect(learn(early)).toBe(early);
+  });
+
+  it("goes to a knee that the curve foretells instead of doubling past it, and a little past it to see it", () => {
+    // A batch of 100 + 10 n ms: its knee is at 10.
+    const seen = [
+      [2, 120],
+      [4, 140],
+      [6, 160],
+      [8, 180],
+    ] as const;
+    expect(learn(learningAt(8, 8, 180, { doubling: true }, seen))).toMatchObject({ target: 10, doubling: true });
+    expect(learn(learningAt(10, 9, 190, { doubling: true }, seen)).target).toBe(11);
+  });
+
+  it("takes a doubled target back to what load filled, once it was not filled for 90 s", () => {
+    const doubled = { from: 16, atMs: 0 };
+    const unfilled = (atMs: number) =>
+      learnTarget(worldOf(), { ...learningAt(32, 17, 50, { doubled }), cycleAtMs: atMs - 30_000 }, false, atMs);
+    expect(unfilled(60_000)).toMatchObject({ target: 32, reason: "hold: not-limiting" });
+    expect(unfilled(90_000)).toMatchObject({ target: 17, doubling: false, reason: "settle: as-filled" });
+  });
+
+  it("does not take concurrency for the limit where CPU is, unless the target is full all the same", () => {
+    expect(learnTarget(worldOf(), learningAt(10, 9, 50), true, 60_000).reason).toBe("hold: not-limiting");
+    expect(learnTarget(worldOf(), learningAt(10, 10, 50), true, 60_000).target).toBe(11);
   });
 
   it("holds where concurrency is not the limit", () => {
@@ -75,9 +116,17 @@ describe("a cycle", () => {
   });
 
   it("lowers by at most 30 % where one more in flight buys no throughput", () => {
-    // 20 in flight at 100 ms are the throughput of 10 at 50 ms.
-    const lowered = learn(learningAt(20, 20, 100));
-    expect(lowered).toMatchObject({ target: 14, reason: "lower: gradient" });
+    // Ten cores of 50 ms: 40 in flight take four times as long, and the knee at 10 is three steps of 30 % away.
+    const seen = [
+      [5, 50],
+      [10, 50],
+      [12, 60],
+      [20, 100],
+      [40, 200],
+    ] as const;
+    expect(learn(learningAt(40, 40, 200, {}, seen))).toMatchObject({ target: 28, reason: "lower: above-knee" });
+    expect(learn(learningAt(12, 12, 60, {}, seen))).toMatchObject({ target: 10, reason: "lower: above-knee" });
+    expect(learn(learningAt(10, 10, 50, {}, seen))).toMatchObject({ target: 10 });
   });
 
   it("is not moved by a sudden spike: a metric must be over for most of the window", () => {
@@ -86,8 +135,7 @@ describe("a cycle", () => {
       ...calm,
       samples: calm.samples.map((sample, i) => (i < 2 ? { ...sample, serviceMs: 300 } : sample)),
     };
-    // Two of six samples at six times the latency: the shape did move on average, so the curve is asked again first.
-    expect(learn(spiked).target).toBe(10);
+    expect(learn(spiked).target).toBe(11);
     const resource = calm.samples.map((sample, i) => ({ ...sample, signals: { memory: i < 2 ? 0.97 : 0.5 } }));
     expect(learn({ ...calm, samples: resource }).target).toBe(11);
   });
@@ -103,7 +151,11 @@ describe("a cycle", () => {
     });
     const growing = observeCurve(calm.curve, { inFlight: 2, serviceMs: 50, completed: 500, signals: { memory: 0.3 } });
     expect(learn({ ...calm, samples: full, curve: preallocated }).target).toBe(11);
-    expect(learn({ ...calm, samples: full, curve: growing })).toMatchObject({ target: 7, reason: "lower: memory" });
+    const lowered = learn({ ...calm, samples: full, curve: growing });
+    expect(lowered).toMatchObject({ target: 7, reason: "lower: memory" });
+    // What a resource did not bear is not tried again at once.
+    const again = { ...learningAt(7, 7, 50), ceiling: lowered.ceiling };
+    expect(learn(again)).toMatchObject({ target: 7, reason: "hold: at-cap" });
   });
 
   it("follows a workload whose requests grew without taking it for overload, and widens its next steps", () => {
@@ -115,7 +167,7 @@ describe("a cycle", () => {
     const few = learningAt(10, 8, 50);
     const sparse = { ...few, samples: few.samples.map((sample) => ({ ...sample, completed: 2 })) };
     expect(learn(sparse)).toMatchObject({ target: 10, reason: "learn: too-little-load" });
-    expect(learnTarget(worldOf(), few, 59_999)).toBe(few);
+    expect(learnTarget(worldOf(), few, false, 59_999)).toBe(few);
   });
 
   it("never goes above what the model demands nor under 1", () => {

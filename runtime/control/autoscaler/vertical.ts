@@ -1,17 +1,9 @@
-import type { Knee } from "./curve.ts";
-import {
-  inFlightOf,
-  isPastKnee,
-  kneeOf,
-  lowestPoint,
-  pointAt,
-  rescaleCurve,
-  risesWithLoad,
-  serviceMsOf,
-} from "./curve.ts";
+import type { Curve } from "./curve.ts";
+import { fadeCurve, pointAt, rescaleCurve, risesWithLoad, serviceMsOf } from "./curve.ts";
+import type { Knee } from "./knee.ts";
+import { kneeOf } from "./knee.ts";
 import { CYCLE_MS, DEFAULT_TARGET, LIMITING_RATIO, LOWER_SHARE, MOST, RAISE_SHARE } from "./laws.ts";
 import type { Learning, Sample } from "./learning.ts";
-import { LOOK_BACK_MS } from "./sampling.ts";
 import type { World } from "./world.ts";
 
 /** Readings past which a metric is over. A metric counts only where it rises with in flight. */
@@ -25,22 +17,17 @@ const THRESHOLDS: Readonly<Record<string, number>> = {
   /** Blocks of the KV cache in use: above it the engine preempts. */
   kvUse: 0.9,
 };
-/** Service time over its low-load value above which requests wait more than they are served: 2 at the knee of a batch. */
-const LATENCY_RATIO = 3;
-/** Full CPU counts only together with service times over this much of low load: at the knee of a batch it is full, and they are twice. */
-const CPU_FULL_RATIO = 0.97;
-const CPU_SLOWER_RATIO = 2.2;
-/** The workload's shape moved when service time at the same in flight moved by this share. */
+/** The workload's shape moved when most service times moved by this share at the same in flight. */
 const SHAPE_RATIO = 0.2;
 const WIDE_CYCLES = 3;
-/** A target this much over the knee is too high: half a bucket of the curve and rounding. */
-const KNEE_SLACK = 1.15;
-/** The same while the knee lies in a gap between what was seen: room to look into it. */
-const GAP_SLACK = 1.25;
-/** How far above a known knee the target may go to see whether it moved. */
-const LOOK_ABOVE_SHARE = 0.2;
-/** A found level is tried again after this long: models and machines change slowly. */
+/** Within this share of the knee a target stays: the knee is known no better, and power is flat around it. */
+const KNEE_SLACK = 0.1;
+/** A level that a resource did not bear is tried again after this long. */
 const CEILING_MS = 20 * CYCLE_MS;
+/** A doubled target that load has not filled for this long is given up. */
+const UNFILLED_MS = 3 * CYCLE_MS;
+/** A cycle of load forgets this share of what was seen before: half in an hour. */
+const REMEMBERED_SHARE = 0.5 ** (CYCLE_MS / 3_600_000);
 /** Samples a verdict needs. */
 const LEAST_SAMPLES = 3;
 const LEAST_COMPLETED = 60;
@@ -51,104 +38,111 @@ export function startTarget(world: World, learning: Learning): Learning {
   const cap = (target: number) => Math.max(1, Math.min(target, world.maxInFlight ?? target));
   if (learning.target !== null) {
     const probeIsNews = learning.source === "default" && probedConcurrency !== null && learning.samples.length === 0;
-    if (probeIsNews) return { ...learning, target: cap(probedConcurrency), source: "probe", doubling: false };
+    if (probeIsNews) return { ...learning, target: cap(fromProbe(probedConcurrency)), source: "probe" };
     return { ...learning, target: cap(learning.target) };
   }
   if (world.predecessorTarget !== null) {
     return { ...learning, target: cap(world.predecessorTarget), source: "predecessor", doubling: false };
   }
   if (probedConcurrency !== null) {
-    return { ...learning, target: cap(probedConcurrency), source: "probe", doubling: false };
+    return { ...learning, target: cap(fromProbe(probedConcurrency)), source: "probe", doubling: true };
   }
   return { ...learning, target: cap(DEFAULT_TARGET), source: "default", doubling: true };
 }
 
+/** A probe is a hint: on a busy machine it finds its knee too early, and a target that is too low starves its replicas. */
+function fromProbe(probedConcurrency: number): number {
+  return Math.max(DEFAULT_TARGET, probedConcurrency);
+}
+
 /**
  * One cycle of the vertical axis: over a threshold for most of the window lowers the target, all under and concurrency the
- * limit raises it, else it holds. Does nothing before the cycle's time has come.
+ * limit raises it, else it holds. Does nothing before the cycle's time has come, but that in onboarding a cycle ends as
+ * soon as its samples are in. `cpuLimits`: CPU, and not concurrency, asks for the replicas that there are.
  */
-export function learnTarget(world: World, learning: Learning, nowMs: number): Learning {
-  const target = learning.target ?? DEFAULT_TARGET;
-  if (learning.cycleAtMs === null) return { ...learning, cycleAtMs: nowMs };
-  if (nowMs - learning.cycleAtMs < CYCLE_MS) return learning;
-  const recent = learning.samples.filter((sample) => sample.atMs > nowMs - CYCLE_MS);
-  const completed = recent.reduce((sum, sample) => sum + sample.completed, 0);
-  const done = (next: Partial<Learning>): Learning => ({
-    ...learning,
-    cycleAtMs: nowMs,
-    wideCycles: Math.max(0, learning.wideCycles - 1),
-    ...next,
-  });
-  if (recent.length < LEAST_SAMPLES || completed < LEAST_COMPLETED) return done({ reason: "learn: too-little-load" });
-  const shift = shapeShift(learning, recent);
+export function learnTarget(world: World, learning: Learning, cpuLimits: boolean, nowMs: number): Learning {
+  const { target, cycleAtMs, doubling } = learning;
+  if (cycleAtMs === null || target === null) return { ...learning, cycleAtMs: nowMs };
+  const limitingRatio = cpuLimits ? 1 : LIMITING_RATIO;
+  const isLimiting = (samples: readonly Sample[]) => mostOf(samples, (s) => s.inFlight >= limitingRatio * target);
+  const latest = latestSamples(learning.samples, nowMs, 0);
+  const mayDouble = doubling && latest !== null && isLimiting(latest);
+  if (nowMs - cycleAtMs < CYCLE_MS && !mayDouble) return learning;
+  const done = (next: Partial<Learning>): Learning => {
+    const moved = next.target !== undefined && next.target !== target;
+    const fresh = moved ? { samples: [], open: null } : {};
+    return { ...learning, cycleAtMs: nowMs, wideCycles: Math.max(0, learning.wideCycles - 1), ...fresh, ...next };
+  };
+  const recent = mayDouble ? latest : latestSamples(learning.samples, nowMs, CYCLE_MS);
+  if (recent === null) return done({ reason: "learn: too-little-load" });
+  const knee = kneeOf(learning.curve);
+  const shift = shapeShift(learning.curve, knee, recent);
   if (shift !== null) {
     const curve = rescaleCurve(learning.curve, shift);
     return done({ curve, wideCycles: WIDE_CYCLES, samples: [], reason: "learn: shape-moved" });
   }
+  const curve = fadeCurve(learning.curve, REMEMBERED_SHARE);
   const over = overThreshold(learning, recent);
-  const knee = kneeOf(learning.curve);
-  if (over !== null) return done(lowered(target, knee, over, nowMs));
-  // What was learned in a busier hour still holds: a target well above the knee waits for the next such hour to hurt.
-  if (knee !== null && isAboveKnee(target, knee)) return done(lowered(target, knee, "above-knee", nowMs));
-  return done(raised(world, learning, target, knee, nowMs));
+  if (over !== null) return done({ curve, ...lowered(target, 1, over, nowMs) });
+  // What was learned in a busier hour still holds: a target above the knee does not wait for the next such hour to hurt.
+  if (knee?.located && Math.max(1, Math.round(knee.inFlight)) < target && target > knee.inFlight * (1 + KNEE_SLACK)) {
+    return done({ curve, ...lowered(target, Math.round(knee.inFlight), "above-knee", nowMs) });
+  }
+  if (!isLimiting(recent)) return done({ curve, ...unfilled(learning, target, recent, nowMs) });
+  return done({ curve, ...raised(world, learning, target, knee, nowMs) });
 }
 
-function isAboveKnee(target: number, knee: Knee): boolean {
-  if (target <= 1 || knee.worseFrom === null) return false;
-  return target > knee.inFlight * (knee.located ? KNEE_SLACK : GAP_SLACK);
+/** The latest samples that hold enough to judge by and span at least `leastMs`, or null. */
+function latestSamples(samples: readonly Sample[], nowMs: number, leastMs: number): readonly Sample[] | null {
+  let completed = 0;
+  for (let first = samples.length - 1; first >= 0; first--) {
+    completed += samples[first]!.completed;
+    const spans = leastMs === 0 || first === 0 || samples[first - 1]!.atMs <= nowMs - leastMs;
+    if (spans && completed >= LEAST_COMPLETED && samples.length - first >= LEAST_SAMPLES) return samples.slice(first);
+  }
+  return null;
 }
 
-function lowered(target: number, knee: Knee | null, over: string, nowMs: number): Partial<Learning> {
-  const least = Math.max(1, Math.round(target * (1 - LOWER_SHARE)));
-  const seen = over === "gradient" || over === "above-knee";
-  const aim = seen && knee !== null && !knee.atLowest ? Math.round(knee.inFlight) : least;
-  const next = target <= 1 ? 1 : Math.max(least, Math.min(target - 1, aim));
-  return {
-    target: next,
-    source: "learned",
-    doubling: false,
-    // In a gap only the level just left is known to be too high.
-    ceiling: {
-      target: Math.max(next, knee?.located ? Math.min(aim, target - 1) : target - 1),
-      untilMs: nowMs + CEILING_MS,
-    },
-    reason: `lower: ${over}`,
-  };
+function lowered(target: number, aim: number, over: string, nowMs: number): Partial<Learning> {
+  const next = Math.max(1, aim, Math.round(target * (1 - LOWER_SHARE)));
+  const ceiling = over === "above-knee" ? {} : { ceiling: { target: next, untilMs: nowMs + CEILING_MS } };
+  return { target: next, source: "learned", doubling: false, doubled: null, ...ceiling, reason: `lower: ${over}` };
+}
+
+/** Concurrency is not the limit: the target holds, but a doubled one that is never filled was never shown to be good. */
+function unfilled({ doubled }: Learning, target: number, samples: readonly Sample[], nowMs: number): Partial<Learning> {
+  if (doubled === null || nowMs - doubled.atMs < UNFILLED_MS) return { reason: "hold: not-limiting" };
+  const shown = Math.round(Math.max(...samples.map((sample) => sample.inFlight)));
+  const next = Math.min(target, Math.max(doubled.from, shown));
+  return { target: next, source: "learned", doubling: false, doubled: null, reason: "settle: as-filled" };
 }
 
 function raised(world: World, learning: Learning, target: number, knee: Knee | null, nowMs: number): Partial<Learning> {
-  const window = learning.samples.filter((sample) => sample.atMs > nowMs - LOOK_BACK_MS);
-  if (!mostOf(window, (sample) => sample.inFlight >= LIMITING_RATIO * target)) return { reason: "hold: not-limiting" };
-  const found = knee?.located ? Math.max(1, Math.round(knee.inFlight)) : null;
-  const doubling = learning.doubling && knee?.worseFrom == null;
-  const ceiling = learning.ceiling !== null && learning.ceiling.untilMs > nowMs ? learning.ceiling.target : null;
-  if (learning.doubling && found !== null) {
-    const next = Math.max(Math.round(target * (1 - LOWER_SHARE)), found);
-    const settled = { target: next, untilMs: nowMs + CEILING_MS };
-    return { target: next, source: "learned", doubling: false, ceiling: settled, reason: "settle: at-knee" };
-  }
-  const share = learning.wideCycles > 0 ? 2 * RAISE_SHARE : RAISE_SHARE;
-  const step = doubling ? target : Math.max(1, Math.round(target * share));
-  // A known knee is looked at again from a little above, and no further.
-  const lookUpTo = found === null ? null : Math.max(target, found + Math.max(1, Math.round(found * LOOK_ABOVE_SHARE)));
-  const caps = [world.maxInFlight, ceiling, lookUpTo].filter((cap) => cap !== null);
-  const most = Math.min(Number.POSITIVE_INFINITY, ...caps);
-  const next = Math.min(target + step, most);
-  if (next <= target) return { reason: ceiling === null ? "hold: at-cap" : "hold: at-knee" };
-  return { target: next, source: "learned", doubling, reason: doubling ? "raise: doubling" : "raise: limiting" };
+  const { ceiling, wideCycles } = learning;
+  const doubling = learning.doubling && !knee?.located;
+  const small = Math.max(1, Math.round(target * (wideCycles > 0 ? 2 * RAISE_SHARE : RAISE_SHARE)));
+  const bearable = ceiling !== null && ceiling.untilMs > nowMs ? ceiling.target : Number.POSITIVE_INFINITY;
+  const most = Math.min(bearable, world.maxInFlight ?? Number.POSITIVE_INFINITY);
+  // The step that finds the knee is still an onboarding step.
+  const step = learning.doubling ? target : small;
+  const next = Math.min(target + step, aimFor(knee, target, small), most);
+  const settled = { doubling, source: "learned" as const };
+  if (next <= target) return { ...settled, reason: most <= target ? "hold: at-cap" : "hold: at-knee" };
+  if (doubling) return { ...settled, target: next, doubled: { from: target, atMs: nowMs }, reason: "raise: doubling" };
+  const reason = learning.doubling ? "settle: at-knee" : "raise: limiting";
+  return { ...settled, target: next, doubled: null, reason };
 }
 
-/** The metric that is past its threshold in most of the samples, or null. */
+/** Where to raise to. A knee that is only foretold, or lies in a gap, is gone to and a little past, so that it is seen. */
+function aimFor(knee: Knee | null, target: number, small: number): number {
+  if (knee === null) return Number.POSITIVE_INFINITY;
+  const found = Math.max(1, Math.round(knee.inFlight));
+  if (!knee.located || !knee.exact) return Math.max(found, target + small);
+  return target * (1 + KNEE_SLACK) > knee.inFlight ? target : found;
+}
+
+/** The resource that is past its threshold in most of the samples, or null. */
 function overThreshold(learning: Learning, samples: readonly Sample[]): string | null {
-  const { curve } = learning;
-  const low = lowestPoint(curve);
-  const unloadedMs = low !== null && inFlightOf(low) <= 1.5 ? serviceMsOf(low) : learning.unloadedMs;
-  const slower = (sample: Sample) => (unloadedMs === null ? 1 : sample.serviceMs / unloadedMs);
-  if (mostOf(samples, (sample) => isPastKnee(curve, sample.inFlight, sample.serviceMs))) return "gradient";
-  if (kneeOf(curve)?.atLowest && mostOf(samples, (sample) => sample.inFlight > 1.2)) return "gradient-below";
-  if (mostOf(samples, (sample) => sample.inFlight > 1.5 && slower(sample) > LATENCY_RATIO)) return "latency";
-  const full = (sample: Sample) => (sample.signals.cpu ?? 0) > CPU_FULL_RATIO && rises(learning, sample, "cpu");
-  if (mostOf(samples, (sample) => full(sample) && slower(sample) > CPU_SLOWER_RATIO)) return "cpu";
   for (const [name, threshold] of Object.entries(THRESHOLDS)) {
     const over = (sample: Sample) => (sample.signals[name] ?? 0) > threshold && rises(learning, sample, name);
     if (mostOf(samples, over)) return name;
@@ -160,17 +154,18 @@ function rises(learning: Learning, sample: Sample, name: string): boolean {
   return risesWithLoad(learning.curve, sample.inFlight, name, sample.signals[name] ?? 0);
 }
 
-/** Factor by which service time moved at the same in flight, or null while it stayed within SHAPE_RATIO. */
-function shapeShift(learning: Learning, samples: readonly Sample[]): number | null {
-  let expected = 0;
-  let seen = 0;
-  for (const sample of samples) {
-    const point = pointAt(learning.curve, sample.inFlight);
-    if (point === null) return null;
-    expected += serviceMsOf(point) * sample.completed;
-    seen += sample.serviceMs * sample.completed;
-  }
-  const factor = seen / expected;
+/**
+ * Factor by which the middle service time moved at the same in flight, or null while it stayed within SHAPE_RATIO. Only
+ * levels up to the knee compare: beyond it a little more in flight takes much longer.
+ */
+function shapeShift(curve: Curve, knee: Knee | null, samples: readonly Sample[]): number | null {
+  const most = knee?.inFlight ?? Number.POSITIVE_INFINITY;
+  const factors = samples.flatMap((sample) => {
+    const point = sample.inFlight > most ? null : pointAt(curve, sample.inFlight);
+    return point === null ? [] : [sample.serviceMs / serviceMsOf(point)];
+  });
+  if (factors.length < LEAST_SAMPLES) return null;
+  const factor = factors.toSorted((a, b) => a - b)[Math.floor(factors.length / 2)]!;
   return Math.abs(factor - 1) > SHAPE_RATIO ? factor : null;
 }
 

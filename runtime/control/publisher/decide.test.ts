@@ -97,9 +97,9 @@ describe("publisher", () => {
   });
 });
 
-it("caps a replica at twice its target and at least one more, and never above what the model demands", () => {
+it("caps a replica at a quarter over its target and at least one more, and never above what the model demands", () => {
   expect([computeHardCap(1, 1), computeHardCap(1, null), computeHardCap(0.5, null), computeHardCap(8, null)]).toEqual([
-    1, 2, 2, 16,
+    1, 2, 2, 10,
   ]);
   fc.assert(
     fc.property(

@@ -10,11 +10,11 @@ const SETTLE_MS = 10_000;
 /** Requests in flight that a replica should carry while nothing has said so: one batch of a small model. */
 const UNLEARNED_TARGET = 4;
 /**
- * Above the target requests still enter a replica up to this many times it. By Little's law a request at the cap takes
- * about twice its time at the target, which is where the autoscaler's fast lane starts; a lower cap would hide from
- * the learner how the replica does above its present target.
+ * Above the target requests still enter a replica up to this many times it: room for chance, so that a full replica is
+ * not the only idle one's excuse. More would only move the queue into the replica, where a model past its knee (memory full)
+ * answers everything slower; the autoscaler sees beyond the target by raising it.
  */
-const CAP_PER_TARGET = 2;
+const CAP_PER_TARGET = 1.25;
 
 /** What publisher remembers: the content it published last, to number only what differs. */
 export interface PublisherMemory {
@@ -97,9 +97,9 @@ function versionOf({ id, endpoint, url, maxInFlight, targetConcurrency, replicas
   };
 }
 
-/** Most requests one replica may hold: what the model demands, else twice the target and at least one more than it. */
+/** Most requests one replica may hold: what the model demands, else a quarter over the target and at least one more than it. */
 export function computeHardCap(targetConcurrency: number, maxInFlight: number | null): number {
-  const cap = Math.max(Math.ceil(targetConcurrency) + 1, Math.ceil(targetConcurrency * CAP_PER_TARGET));
+  const cap = Math.max(Math.ceil(targetConcurrency) + 1, Math.floor(targetConcurrency * CAP_PER_TARGET));
   return Math.min(cap, maxInFlight ?? cap);
 }
 

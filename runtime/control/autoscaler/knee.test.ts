@@ -1,0 +1,97 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { EMPTY_CURVE, observeCurve, rescaleCurve } from "./curve.ts";
+import { kneeOf } from "./knee.ts";
+
+/** A curve seen at the given levels, 1,000 requests each. */
+function seenAt(levels: readonly number[], serviceMs: (inFlight: number) => number) {
+  return levels.reduce(
+    (curve, inFlight) =>
+      observeCurve(curve, { inFlight, serviceMs: serviceMs(inFlight), completed: 1_000, signals: {} }),
+    EMPTY_CURVE,
+  );
+}
+
+const upTo = (most: number) => {
+  const levels: number[] = [];
+  for (let level = 1; level <= most; level *= 1.15) levels.push(level);
+  return levels;
+};
+
+/** Slow reference: the whole number in flight with the most throughput over latency. */
+function mostPower(serviceMs: (inFlight: number) => number): number {
+  let best = 1;
+  for (let n = 2; n <= 2_000; n++) if (n / serviceMs(n) ** 2 > best / serviceMs(best) ** 2) best = n;
+  return best;
+}
+
+describe("the knee", () => {
+  it("of a CPU-bound model is its core count", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 64 }), fc.double({ min: 1, max: 1_000, noNaN: true }), (cores, workMs) => {
+        const knee = kneeOf(seenAt(upTo(cores * 3), (n) => workMs * Math.max(1, n / cores)));
+        expect(knee?.located).toBe(true);
+        expect(Math.abs((knee?.inFlight ?? 0) / cores - 1)).toBeLessThan(0.1);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it("of a batch that takes a + b n is a / b, and is foretold from loads well below it", () => {
+    const batch = (n: number) => 100 + 5 * n;
+    expect(kneeOf(seenAt(upTo(60), batch))?.inFlight).toBeCloseTo(20, 0);
+    const foretold = kneeOf(seenAt([4, 5, 6, 8, 10], batch));
+    expect(foretold).toMatchObject({ located: false });
+    expect(foretold?.inFlight).toBeCloseTo(20, 0);
+  });
+
+  it("of one server with a queue, where n in flight take 1 + n times as long, is one", () => {
+    expect(kneeOf(seenAt(upTo(6), (n) => 200 * (1 + n)))?.inFlight).toBeCloseTo(1, 1);
+  });
+
+  it("of a model whose memory holds six, and that falls as n^-2 beyond, is six", () => {
+    const knee = kneeOf(seenAt(upTo(12), (n) => 200 * Math.max(1, (n / 6) ** 3)));
+    expect(Math.abs((knee?.inFlight ?? 0) / 6 - 1)).toBeLessThan(0.08);
+  });
+
+  it("has nearly the power of the best level under the universal scalability law, whatever its coefficients", () => {
+    const cases = fc.record({
+      contention: fc.double({ min: 0.005, max: 0.3, noNaN: true }),
+      coherency: fc.double({ min: 0.00001, max: 0.01, noNaN: true }),
+    });
+    fc.assert(
+      fc.property(cases, ({ contention, coherency }) => {
+        // Gunther's law: C(n) = n / (1 + a (n - 1) + b n (n - 1)).
+        const serviceMs = (n: number) => 50 * (1 + contention * (n - 1) + coherency * n * (n - 1));
+        const best = mostPower(serviceMs);
+        const knee = kneeOf(seenAt(upTo(best * 2.5), serviceMs))?.inFlight ?? 1;
+        const found = Math.max(1, Math.round(knee));
+        // Power is throughput over latency: within 5 % of the best in it, neither is far off.
+        expect(found / serviceMs(found) ** 2).toBeGreaterThan(0.95 * (best / serviceMs(best) ** 2));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("is not told while service time has not risen, or from one level", () => {
+    expect(kneeOf(seenAt([1, 2, 4], () => 50))).toBeNull();
+    expect(kneeOf(seenAt([4], () => 50))).toBeNull();
+  });
+
+  it("lies at or below what was seen where throughput was level from there on", () => {
+    const knee = kneeOf(seenAt([3, 4, 5], (n) => 50 * n));
+    expect(knee?.located).toBe(true);
+    expect(knee?.inFlight).toBeLessThanOrEqual(3.1);
+  });
+
+  it("does not move when every request takes longer by the same factor", () => {
+    const curve = seenAt(upTo(30), (n) => 50 * Math.max(1, n / 8));
+    expect(kneeOf(rescaleCurve(curve, 3))?.inFlight).toBeCloseTo(kneeOf(curve)?.inFlight ?? 0, 6);
+  });
+
+  it("is blind to buckets with too few requests to be believed", () => {
+    const good = seenAt([2, 4, 8], (n) => 50 + n * 10);
+    const fluke = observeCurve(good, { inFlight: 16, serviceMs: 900, completed: 20, signals: {} });
+    expect(kneeOf(fluke)).toEqual(kneeOf(good));
+  });
+});

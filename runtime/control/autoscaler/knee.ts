@@ -1,0 +1,128 @@
+import type { Curve, CurvePoint } from "./curve.ts";
+import { believedPoints, inFlightOf, serviceMsOf } from "./curve.ts";
+
+/**
+ * Service time S against requests in flight n, as s0 (1 + (n/k)^p)^(q/p): flat up to about k, then growing as n^q.
+ * It is exact for a queue at one server (p = q = 1, k = 1), for a batch that takes a + b n (p = q = 1, k = a/b), in the
+ * limit of large p for c cores (q = 1, k = c) and for memory that holds k requests (q > 1: throughput falls beyond).
+ */
+export interface ServiceCurve {
+  readonly unloadedMs: number;
+  readonly bend: number;
+  readonly sharpness: number;
+  readonly growth: number;
+}
+
+/** The concurrency with the most power, and how far the curve proves it. */
+export interface Knee {
+  readonly inFlight: number;
+  /** In flight as high as the knee was seen: it is read off the curve and not foretold from below it. */
+  readonly located: boolean;
+  /** It was seen from near by on both sides, and does not lie in a gap between what was seen. */
+  readonly exact: boolean;
+}
+
+/** Sharpness of the bend: from a batch's long slope to a hard edge. */
+const SHARPNESSES = [1, 1.4, 2, 3, 5, 9, 20, 50];
+/** Bends are tried in steps of this ratio: a third of what half a request is at 16 in flight. */
+const BEND_RATIO = 1.02;
+/** A bend is foretold at most this far above what was seen. */
+const FARTHEST_FACTOR = 4;
+/** Service time grows at least in proportion to what is in flight (throughput stays), at most as n^4 (it falls as n^-3). */
+const LEAST_GROWTH = 1;
+const MOST_GROWTH = 4;
+/** Most models level off and do not fall: growth is taken as LEAST_GROWTH +- this until the points say otherwise. */
+const GROWTH_SPREAD = 1;
+const PRIOR_WEIGHT = 1 / GROWTH_SPREAD ** 2;
+/** A soft bend is taken before a sharp one until the points say otherwise: noise looks sharp. Weighs the square of log p. */
+const SOFT_WEIGHT = 0.1;
+/** A mean of N service times is known to 2/sqrt(N): they spread as an exponential and come in busy spells. */
+const SPREAD_SQUARED = 4;
+/** And never better than this: replicas differ, in flight moves while it is averaged. */
+const LEAST_ERROR_SQUARED = 0.03 ** 2;
+/** Levels this near are the same: half a bucket. */
+const NEAR_RATIO = 1.06;
+/** Widest step between two levels seen that leaves a knee between them no room. */
+const LARGEST_GAP_RATIO = 1.5;
+/** The curve bends when it rises by this much from its least to its most in flight; less may be noise. */
+const RISEN_RATIO = 1.2;
+
+/**
+ * The knee: the concurrency with the best power, throughput over latency (Kleinrock 1979), n / S(n)^2. For the curve it is
+ * k (2q - 1)^(-1/p): k itself where throughput levels off, which is the throughput limit times the unloaded service time.
+ * Null while service time has not risen with load, or fewer than two levels are believed.
+ */
+export function kneeOf(curve: Curve): Knee | null {
+  const points = believedPoints(curve);
+  const fitted = fitCurve(points);
+  if (fitted === null) return null;
+  const least = inFlightOf(points[0]!);
+  const most = inFlightOf(points[points.length - 1]!);
+  if (serviceAt(fitted, most) < RISEN_RATIO * serviceAt(fitted, least)) return null;
+  const { bend, growth, sharpness } = fitted;
+  const inFlight = bend * (2 * growth - 1) ** (-1 / sharpness);
+  const below = Math.max(...points.map(inFlightOf).filter((level) => level <= inFlight * NEAR_RATIO));
+  const above = Math.min(...points.map(inFlightOf).filter((level) => level >= inFlight));
+  return { inFlight, located: inFlight <= most, exact: above <= below * LARGEST_GAP_RATIO };
+}
+
+/** Service time that the fitted curve gives at `inFlight`. */
+export function serviceAt({ unloadedMs, bend, sharpness, growth }: ServiceCurve, inFlight: number): number {
+  return unloadedMs * (1 + (inFlight / bend) ** sharpness) ** (growth / sharpness);
+}
+
+/**
+ * Least squares on the logarithm of service time: with bend and sharpness given it is linear in log s0 and growth, so
+ * these two come exactly and the other two from a grid. Null with fewer than two points. Cost: about 1 ms for 20 points.
+ */
+export function fitCurve(points: readonly CurvePoint[]): ServiceCurve | null {
+  if (points.length < 2) return null;
+  const seen = points.map((point) => ({
+    inFlight: inFlightOf(point),
+    logMs: Math.log(serviceMsOf(point)),
+    weight: 1 / (SPREAD_SQUARED / point.completed + LEAST_ERROR_SQUARED),
+  }));
+  const lowest = seen[0]!.inFlight;
+  const highest = seen[seen.length - 1]!.inFlight * FARTHEST_FACTOR;
+  let best: ServiceCurve | null = null;
+  let bestLoss = Number.POSITIVE_INFINITY;
+  // From above, so that of bends which explain the points alike the largest is taken: what lies below them was not seen.
+  for (let bend = highest; bend > lowest / BEND_RATIO; bend /= BEND_RATIO) {
+    for (const sharpness of SHARPNESSES) {
+      const { loss, ...fit } = fitLinear(seen, bend, sharpness);
+      if (loss >= bestLoss * (1 - 1e-9)) continue;
+      bestLoss = loss;
+      best = { bend, sharpness, ...fit };
+    }
+  }
+  return best;
+}
+
+interface Seen {
+  readonly inFlight: number;
+  readonly logMs: number;
+  readonly weight: number;
+}
+
+function fitLinear(seen: readonly Seen[], bend: number, sharpness: number) {
+  const rises = seen.map(({ inFlight }) => Math.log1p((inFlight / bend) ** sharpness) / sharpness);
+  let [w, wx, wy, wxx, wxy] = [0, 0, 0, 0, 0];
+  for (let index = 0; index < seen.length; index++) {
+    const { weight, logMs } = seen[index]!;
+    const x = rises[index]!;
+    w += weight;
+    wx += weight * x;
+    wy += weight * logMs;
+    wxx += weight * x * x;
+    wxy += weight * x * logMs;
+  }
+  const slope = (wxy - (wx * wy) / w + PRIOR_WEIGHT * LEAST_GROWTH) / (wxx - (wx * wx) / w + PRIOR_WEIGHT);
+  const growth = Math.min(MOST_GROWTH, Math.max(LEAST_GROWTH, slope));
+  const logUnloaded = (wy - growth * wx) / w;
+  let loss = PRIOR_WEIGHT * (growth - LEAST_GROWTH) ** 2 + SOFT_WEIGHT * Math.log(sharpness) ** 2;
+  for (let index = 0; index < seen.length; index++) {
+    const { weight, logMs } = seen[index]!;
+    loss += weight * (logMs - logUnloaded - growth * rises[index]!) ** 2;
+  }
+  return { loss, growth, unloadedMs: Math.exp(logUnloaded) };
+}
