@@ -145,14 +145,13 @@ export class RouterThread implements ThreadContext, ConnectionHost {
     else this.#connections.add(new ClientConnection(socket, this));
   }
 
+  /** A timer that fires early costs one look more; moving it with each request that passes costs a list operation for each. */
   #setWakeTimer(): void {
     const now = nowMs();
     const wakeAtMs = this.flow.wakeAtMs(now);
-    if (wakeAtMs === this.#wakeTimerAtMs) return;
+    if (wakeAtMs >= this.#wakeTimerAtMs) return;
     if (this.#wakeTimer !== null) clearTimeout(this.#wakeTimer);
     this.#wakeTimerAtMs = wakeAtMs;
-    this.#wakeTimer = null;
-    if (wakeAtMs === Number.POSITIVE_INFINITY) return;
     this.#wakeTimer = setTimeout(
       () => {
         this.#wakeTimer = null;
