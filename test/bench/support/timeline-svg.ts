@@ -4,7 +4,7 @@ const WIDTH = 900;
 const PANEL = 170;
 const GAP = 46;
 const LEFT = 70;
-const TOP = 56;
+const TOP = 72;
 
 interface Curve {
   readonly label: string;
@@ -58,10 +58,11 @@ export function timelineSvg(
   const bottom = height - GAP;
   const lines = marks.map(
     ({ atMs, label }) =>
-      `<line x1="${x(atMs)}" x2="${x(atMs)}" y1="${TOP - 8}" y2="${bottom}" stroke="#555" stroke-dasharray="4 3"/>` +
-      `<text x="${x(atMs) + 4}" y="${TOP - 12}">${label}</text>`,
+      `<line x1="${x(atMs)}" x2="${x(atMs)}" y1="${TOP - 22}" y2="${bottom}" stroke="#555" stroke-dasharray="4 3"/>` +
+      `<text x="${x(atMs) + 4}" y="${TOP - 22}">${label}</text>`,
   );
-  const seconds = Array.from({ length: Math.floor(endMs / 10_000) + 1 }, (_, index) => index * 10);
+  const everyS = 10 * Math.ceil(endMs / 120_000);
+  const seconds = Array.from({ length: Math.floor(endMs / 1_000 / everyS) + 1 }, (_, index) => index * everyS);
   const axis = seconds.map((s) => `<text x="${x(s * 1_000)}" y="${bottom + 16}" text-anchor="middle">${s} s</text>`);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" font-family="sans-serif" font-size="12">`,

@@ -2,6 +2,8 @@ import type { LoadPlan } from "../../../cli/load/generator.ts";
 import { LogHistogram } from "../../../cli/load/log-histogram.ts";
 import type { Tally } from "../../../cli/load/tally.ts";
 import { runLoad } from "../../../cli/load/threads.ts";
+import { readServerSentEvents } from "../../../runtime/core/server-sent-events.ts";
+import type { EndpointView } from "../../../runtime/operate/views/endpoint-view.ts";
 import type { TestRegion } from "../../e2e/region.ts";
 
 /** One look at a run under way; rates and quantile over the time since the look before. */
@@ -14,7 +16,7 @@ export interface Point {
   /** Null where no answer came. */
   readonly p99Ms: number | null;
   readonly inFlight: number;
-  /** Null while the region's API does not answer. */
+  /** As last told by the region; null before. */
   readonly ready: number | null;
   readonly wanted: number | null;
 }
@@ -33,12 +35,13 @@ export async function runTimeline(
   everyMs: number,
   onPoint: (point: Point) => void,
 ): Promise<Timeline> {
+  const watching = new AbortController();
+  const scale = await watchScale(region, endpoint, watching.signal);
   const run = runLoad(plan, 1);
   const startedAtMs = performance.now();
   const points: Point[] = [];
   let before = markOf(run.soFar(), startedAtMs);
-  const look = async (): Promise<void> => {
-    const view = await region.endpoint(endpoint).catch(() => null);
+  const look = (): void => {
     const tally = run.soFar();
     const now = markOf(tally, performance.now());
     const seconds = (now.atMs - before.atMs) / 1_000;
@@ -49,21 +52,45 @@ export async function runTimeline(
       failed: tally.failed,
       p99Ms: since(before.latency, now.latency).quantileMs(0.99),
       inFlight: tally.inFlight,
-      ready: view?.scale.ready ?? null,
-      wanted: view?.scale.wanted ?? null,
+      ...scale(),
     };
     before = now;
     points.push(point);
     onPoint(point);
   };
-  let looking = Promise.resolve();
-  const timer = setInterval(() => {
-    looking = looking.then(look);
-  }, everyMs);
+  const timer = setInterval(look, everyMs);
   const tally = await run.finished;
   clearInterval(timer);
-  await looking;
+  look();
+  watching.abort();
   return { tally, points };
+}
+
+type Scale = Pick<Point, "ready" | "wanted">;
+
+/**
+ * Follows an endpoint's replicas by the region's own events: one stream that was open before the load, so that a busy
+ * router is asked nothing more. Resolves once the first event has come.
+ */
+async function watchScale(region: TestRegion, endpoint: string, signal: AbortSignal): Promise<() => Scale> {
+  const response = await region.fetch(`/api/v1/events?endpoint=${endpoint}`, { signal });
+  if (response.body === null) throw new Error("the region's events have no body");
+  const events = readServerSentEvents(response.body);
+  let latest: Scale = { ready: null, wanted: null };
+  const take = async (): Promise<boolean> => {
+    const next = await events.next();
+    if (next.done === true) return false;
+    const { ready, wanted } = (JSON.parse(next.value.data) as EndpointView).scale;
+    latest = { ready, wanted };
+    return true;
+  };
+  await take();
+  const follow = async (): Promise<void> => {
+    while (await take());
+  };
+  // The stream ends with the run, or with the controller: then the last state stays.
+  void follow().catch(() => {});
+  return () => latest;
 }
 
 interface Mark {
