@@ -80,8 +80,13 @@ function observeEndpoint(board: BoardView, spec: EndpointSpec): EndpointFacts {
   return {
     settings: { name, idempotent, timeouts, queue, maxBodyBytes, traceSampleRatio },
     runtime: spec.runtime,
-    prepareProblem: failed === null ? null : `${failed.why} ${failed.todo}`,
+    prepareProblem: failed === null ? null : `${sentence(failed.why)} ${failed.todo}`,
   };
+}
+
+/** The text with a stop at its end, so that another sentence may follow. */
+function sentence(text: string): string {
+  return /[.!?:]$/.test(text) ? text : `${text}.`;
 }
 
 function observeVersion(board: BoardView, { version, phase, weight, failure }: RolledVersion): VersionRow {
