@@ -12,8 +12,3 @@ export type Known<T> =
 export function missing(why: string): Known<never> {
   return { kind: "missing", why };
 }
-
-/** The value, or `fallback` where it is missing. Only for values whose absence has one safe meaning. */
-export function valueOr<T>(known: Known<T>, fallback: T): T {
-  return known.kind === "known" ? known.value : fallback;
-}

@@ -3,7 +3,7 @@ import type { WireMessage } from "./messages.ts";
 /** Version of the frame format; a peer of another version is refused by name. */
 const WIRE_VERSION = 1;
 /** Largest payload of one frame: a snapshot of 10,000 replicas is about 2 MB of JSON. */
-export const MAX_FRAME_BYTES = 64 * 1024 * 1024;
+const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 const HEAD_BYTES = 5;
 
 /** A frame that can't be decoded; the connection it came on must be closed. */

@@ -50,9 +50,7 @@ export interface SnapshotDiff {
 /** What the controller says to an agent. The agent keeps the last set of each version on disk. */
 export type ToAgent =
   | { readonly kind: "replicaSet"; readonly set: ReplicaSet }
-  | { readonly kind: "removeVersion"; readonly version: VersionId }
-  /** All versions that must exist; others are stopped. Sent after Hello, so that nothing of an old life stays. */
-  | { readonly kind: "replicaSets"; readonly sets: readonly ReplicaSet[] };
+  | { readonly kind: "removeVersion"; readonly version: VersionId };
 
 /** Any message of our own wire. */
 export type WireMessage = ToController | ToRouter | ToAgent;

@@ -197,11 +197,6 @@ export class Agent {
     this.#heardController = true;
     if (told.kind === "replicaSet") this.#apply(told.set);
     else if (told.kind === "removeVersion") this.#remove(told.version);
-    else if (told.kind === "replicaSets") {
-      const versions = new Set(told.sets.map((set) => set.version.id));
-      for (const version of this.#hostedVersions()) if (!versions.has(version)) this.#remove(version);
-      for (const set of told.sets) this.#apply(set);
-    }
   }
 
   #apply(set: ReplicaSet): void {
@@ -220,10 +215,6 @@ export class Agent {
     for (const replica of [...this.#replicas.values()]) {
       if (replica.version.id === version) replica.process.want(false);
     }
-  }
-
-  #hostedVersions(): Set<VersionId> {
-    return new Set([...this.#replicas.values()].map((replica) => replica.version.id).concat(this.#wanted.versions()));
   }
 
   #trustDisk(): void {

@@ -22,10 +22,6 @@ export class WantedSets {
     return [...this.#sets.values()];
   }
 
-  versions(): readonly VersionId[] {
-    return [...this.#sets.keys()];
-  }
-
   /** Keeps the set; false when it is the one that was there. */
   put(set: ReplicaSet): boolean {
     if (isDeepStrictEqual(this.#sets.get(set.version.id), set)) return false;
