@@ -134,6 +134,19 @@ describe("zero", () => {
     expect(decideHorizontal(inputOf({ ...asleep, wakeDemand: 1 })).replicas).toBe(1);
     expect(decideHorizontal(inputOf({ ...asleep, wakeDemand: 2_500 })).replicas).toBe(250);
   });
+
+  it("is not left for what was answered before, though the windows still hold it", () => {
+    const justAsleep = {
+      wanted: 0,
+      anchor: 0,
+      demand: { meanUp: 1, meanFast: 2 },
+      supply: { ready: 0 },
+      wakeDemand: 1,
+    };
+    const sleepAfterMs = 1_000;
+    expect(decideHorizontal(inputOf({ ...justAsleep, sleepAfterMs, idleMs: 1_000 })).reason).toBe("hold: asleep");
+    expect(decideHorizontal(inputOf({ ...justAsleep, sleepAfterMs, idleMs: 999 })).reason).toBe("scale: wake");
+  });
 });
 
 describe("bounds and what is lost", () => {

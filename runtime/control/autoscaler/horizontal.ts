@@ -67,8 +67,10 @@ function chooseStep(input: HorizontalInput): Step {
 }
 
 function wakeStep(input: HorizontalInput): Step {
-  const { wakeDemand, target, demand } = input;
-  const asked = Math.max(wakeDemand, demand.meanFast);
+  const { wakeDemand, target, demand, idleMs, sleepAfterMs } = input;
+  // The windows may still hold what was answered before it fell asleep.
+  const cameSince = sleepAfterMs === null || idleMs < sleepAfterMs;
+  const asked = cameSince ? Math.max(wakeDemand, demand.meanFast) : 0;
   if (asked <= 0) return { replicas: 0, reason: "hold: asleep" };
   return { replicas: Math.ceil(asked / target), reason: "scale: wake" };
 }
