@@ -123,6 +123,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the console (needs /usr/bin/chromium: ap
     expect(specOf("iris")?.concurrency).toEqual({ min: 0, max: 12 });
 
     await open("Redeploy");
+    await dialog.waitFor();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     expect(scenario.region.redeployed).toEqual([]);

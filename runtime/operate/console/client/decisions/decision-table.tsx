@@ -19,6 +19,7 @@ export function DecisionTable({
   /** Opens or closes a row. */
   readonly onToggle: (id: number) => void;
 }) {
+  const shadowRows = beside.filter(({ controller }) => controllerParts(controller).shadow !== null);
   return (
     <table class="grid decisions">
       <caption class="unseen">Decisions, newest first</caption>
@@ -41,7 +42,13 @@ export function DecisionTable({
       </thead>
       <tbody>
         {rows.map((row) => (
-          <Rows key={row.id} row={row} beside={beside} isOpen={row.id === openId} onToggle={() => onToggle(row.id)} />
+          <Rows
+            key={row.id}
+            row={row}
+            shadowRows={shadowRows}
+            isOpen={row.id === openId}
+            onToggle={() => onToggle(row.id)}
+          />
         ))}
       </tbody>
     </table>
@@ -50,17 +57,17 @@ export function DecisionTable({
 
 function Rows({
   row,
-  beside,
+  shadowRows,
   isOpen,
   onToggle,
 }: {
   readonly row: DecisionRow;
-  readonly beside: readonly DecisionRow[];
+  readonly shadowRows: readonly DecisionRow[];
   readonly isOpen: boolean;
   readonly onToggle: () => void;
 }) {
   const { live, shadow } = controllerParts(row.controller);
-  const shadows = shadowsOf(row, beside);
+  const shadows = shadowsOf(row, shadowRows);
   const inputs = inputsSummary(row.inputs);
   return (
     <>

@@ -18,7 +18,10 @@ export function Call({ endpoint }: { readonly endpoint: EndpointView }) {
       ) : (
         <>
           <CopyLine label="one request" text={curlLine({ name, doors, inputs }, reach)} />
-          <CopyLine label="load" text={`penstock load ${name} --rate 50 --duration 30s`} />
+          <CopyLine
+            label="load"
+            text={`penstock load ${name} --rate ${doors[0] === "openai" ? 2 : 50} --duration 30s`}
+          />
         </>
       )}
     </section>

@@ -26,7 +26,7 @@ export function trafficOf(draft: SplitDraft) {
   return { kind: "split" as const, parts: parts.filter(({ percent }) => percent > 0) };
 }
 
-/** The version a rollback would go to as the region chooses it: the newest that has served and has least of the traffic now, or null. */
+/** Whether a rollback has somewhere to go: a version that has served, beside the one that carries (or is about to carry) the traffic. */
 export function hasPredecessor(versions: readonly Pick<VersionView, "phase">[]): boolean {
   const hasServed = versions.filter(({ phase }) => phase === "serving" || phase === "draining" || phase === "kept");
   const isStaging = versions.some(({ phase }) => phase === "staging");
