@@ -17,6 +17,7 @@ import { mountConsole } from "../operate/console/mount.ts";
 import { LogBook } from "../operate/logs/log-book.ts";
 import type { Log } from "../ports/log.ts";
 import { mergeKeys, planFileEndpoints } from "./file-endpoints.ts";
+import { startGarbageCollection } from "./garbage.ts";
 import { keysOf, makeOperations } from "./operations.ts";
 import { readRegionFile } from "./region-settings.ts";
 import { loadShadow, type Shadow } from "./shadows.ts";
@@ -60,6 +61,8 @@ export async function runController(launch: ControllerLaunch, deps: ControllerDe
   const preparer = startPreparer(launch, deps, control);
   const applyKeys = applyFile(launch, file, control, stores);
   control.start();
+  const places = { dataDir: launch.dataDir, cacheDir: deps.cacheDir, clock: systemClock };
+  const endGarbage = startGarbageCollection(control.board, places, deps.log);
   const server = await listenForPeers(launch.controllerSocket, {
     log: deps.log,
     observer: peerObserver(control, host, logs, peers),
@@ -87,7 +90,7 @@ export async function runController(launch: ControllerLaunch, deps: ControllerDe
   rmSync(launch.apiSocket, { force: true });
   const http = await serveApi(api.app, { path: launch.apiSocket });
   chmodSync(launch.apiSocket, 0o600);
-  return { stop: () => stop({ api, http, server, control, preparer, stores }) };
+  return { stop: () => stop({ api, http, server, control, preparer, stores, endGarbage }) };
 }
 
 /** Adds the laws that run in shadow. One that can't be loaded is left out: the live laws go on whatever a shadow's file says. */
@@ -112,7 +115,9 @@ async function stop(parts: {
   readonly control: RegionControl;
   readonly preparer: Preparer;
   readonly stores: RegionStores;
+  endGarbage(): void;
 }): Promise<void> {
+  parts.endGarbage();
   parts.http.close();
   parts.http.closeAllConnections();
   parts.api.close();

@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { copyFile, link, mkdir, rename, rm } from "node:fs/promises";
+import { copyFile, link, mkdir, rename, rm, utimes } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { EndpointSpec } from "../../domain/endpoint.ts";
 import { type Artifact, type Version, versionIdFrom } from "../../domain/version.ts";
@@ -87,7 +87,12 @@ async function snapshot(
   const { sizeBytes } = await statFiles(root, files);
   const before = await digest(root, files, sizeBytes, "hashing", context);
   const known = artifactDir(context.dataDir, before.digest);
-  if (await exists(known)) return { source, ...before, path: join(known, entry) };
+  if (await exists(known)) {
+    // Used again: it is not to be taken for garbage before the version that refers to it is known.
+    const now = new Date();
+    await utimes(known, now, now);
+    return { source, ...before, path: join(known, entry) };
+  }
   const incoming = join(context.dataDir, "artifacts", `incoming-${before.digest}-${process.pid}`);
   await rm(incoming, { recursive: true, force: true });
   try {
