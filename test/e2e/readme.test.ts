@@ -6,7 +6,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TestRegion } from "./region.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
-const DOCS = ["README.md", "examples/iris/README.md", "examples/agent/README.md"];
+const DOCS = [
+  "README.md",
+  "examples/iris/README.md",
+  "examples/agent/README.md",
+  "docs/guides/deploy.md",
+  "docs/guides/scaling.md",
+  "docs/guides/operate.md",
+];
 /** Start and test themselves: every end-to-end suite runs the first, and this is part of the second. */
 const RUN_ELSEWHERE = /^npm (start|test)\b/;
 const run = promisify(execFile);
