@@ -35,7 +35,8 @@ async function collect(root: string, below: string, found: string[]): Promise<vo
   }
 }
 
-async function isFile(path: string): Promise<boolean> {
+/** Whether a file stands there, or a link to one: no folder, pipe, socket or device. */
+export async function isFile(path: string): Promise<boolean> {
   return (await stat(path).catch(() => null))?.isFile() ?? false;
 }
 

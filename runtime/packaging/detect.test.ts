@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -72,6 +73,18 @@ describe("what can't be served is an error with the way on", () => {
     await expect(detectArtifact(join(folder, "no"), "auto")).rejects.toMatchObject({
       code: "PENSTOCK_MODEL_NOT_FOUND",
     });
+  });
+
+  test("a pipe or a device, which a reader would wait for or never see the end of", async () => {
+    execFileSync("mkfifo", [join(folder, "pipe.onnx"), join(folder, "a.onnx.data")]);
+    for (const path of [join(folder, "pipe.onnx"), "/dev/zero"]) {
+      await expect(detectArtifact(path, "auto")).rejects.toMatchObject({
+        code: "PENSTOCK_NOT_A_MODEL",
+        message: `${path} is neither a file nor a folder`,
+      });
+    }
+    put({ "a.onnx": "x" });
+    expect((await detectArtifact(join(folder, "a.onnx"), "auto")).files).toEqual(["a.onnx"]);
   });
 
   test("a Hugging Face folder says which runtime it needs", async () => {

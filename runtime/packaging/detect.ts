@@ -3,7 +3,7 @@ import { basename, dirname, extname, join } from "node:path";
 import { parse } from "yaml";
 import { UserError } from "../core/errors.ts";
 import type { RuntimeKind } from "../domain/version.ts";
-import { listFiles } from "./artifact-files.ts";
+import { isFile, listFiles } from "./artifact-files.ts";
 
 /** What an artifact turned out to be. */
 export interface Detected {
@@ -38,6 +38,10 @@ export async function detectArtifact(path: string, wanted: RuntimeKind | "auto")
   const entry = await stat(path).catch(() => null);
   if (entry === null) {
     throw new UserError("PENSTOCK_MODEL_NOT_FOUND", `there is nothing at ${path}`, "Check the path in `model`.");
+  }
+  if (!entry.isFile() && !entry.isDirectory()) {
+    // A pipe would keep its reader waiting for ever, a device never ends.
+    throw new UserError("PENSTOCK_NOT_A_MODEL", `${path} is neither a file nor a folder`, `Allowed is ${ALLOWED}.`);
   }
   if (wanted === "custom") return detectCustom(path, entry.isDirectory());
   const detected = entry.isDirectory() ? await detectFolder(path) : await detectFile(path);
@@ -118,16 +122,14 @@ async function detectMlflow(root: string, files: readonly string[]): Promise<Det
 /** The files that belong to a single model file: further shards of a GGUF, external data of an ONNX. */
 async function listSiblings(root: string, name: string): Promise<readonly string[]> {
   const stem = name.slice(0, -extname(name).length);
-  const beside = (await listTopLevel(root)).filter((file) =>
+  const beside = (await readdir(root)).filter((file) =>
     name.toLowerCase().endsWith(".gguf")
       ? shardNumber(file) > 1 && shardFamily(file) === shardFamily(name)
       : [`${name}.data`, `${name}_data`, `${stem}.data`].includes(file),
   );
-  return [name, ...beside].toSorted();
-}
-
-async function listTopLevel(root: string): Promise<readonly string[]> {
-  return (await readdir(root, { withFileTypes: true })).filter((entry) => !entry.isDirectory()).map(({ name }) => name);
+  const files = [name];
+  for (const file of beside) if (await isFile(join(root, file))) files.push(file);
+  return files.toSorted();
 }
 
 /** `model-00002-of-00003.gguf` is shard 2 of the family `model-*-of-00003`; a file that is no shard is number 0. */

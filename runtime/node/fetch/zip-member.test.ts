@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { crc32, deflateRawSync } from "node:zlib";
@@ -82,4 +82,17 @@ test("a file that is no ZIP or is cut short is damaged", async () => {
       code: "PENSTOCK_MODEL_BROKEN",
     });
   }
+});
+
+test("a member that unpacks to more than its directory tells is given up, and nothing of it is left", async () => {
+  const zip = zipOf([{ name: "bomb", content: Buffer.alloc(5_000_000), deflate: true }]);
+  const entryAt = zip.indexOf("PK\u0001\u0002");
+  // Its size in the directory (APPNOTE 4.3.12) says 1,000 bytes; 5 MB are in it.
+  zip.writeUInt32LE(1_000, entryAt + 24);
+  writeFileSync(join(folder, "w.whl"), zip);
+  await expect(extractMember(join(folder, "w.whl"), "bomb", join(folder, "out"), never)).rejects.toMatchObject({
+    code: "PENSTOCK_MODEL_BROKEN",
+    message: expect.stringContaining("bomb is larger than it says"),
+  });
+  expect(existsSync(join(folder, "out"))).toBe(false);
 });

@@ -35,13 +35,29 @@ export async function extractMember(zip: string, name: string, target: string, s
   const sink = createWriteStream(target);
   try {
     if (member.method === STORED) await pipeline(source, sink, { signal });
-    else await pipeline(source, createInflateRaw(), sink, { signal });
+    else await pipeline(source, createInflateRaw(), atMost(member.sizeBytes, zip, name), sink, { signal });
   } catch (error) {
     await rm(target, { force: true });
     throw error;
   }
   if (sink.bytesWritten !== member.sizeBytes) throw damaged(zip, `${name} is cut short`);
   return member.sizeBytes;
+}
+
+/** Passes on what is unpacked, up to the size that the directory told: a few KiB can unpack to more than any disk holds. */
+function atMost(
+  sizeBytes: number,
+  zip: string,
+  name: string,
+): (source: AsyncIterable<Buffer>) => AsyncIterable<Buffer> {
+  return async function* (source) {
+    let passedBytes = 0;
+    for await (const piece of source) {
+      passedBytes += piece.length;
+      if (passedBytes > sizeBytes) throw damaged(zip, `${name} is larger than it says`);
+      yield piece;
+    }
+  };
 }
 
 async function locate(zip: string, name: string): Promise<{ member: Member; dataAt: number }> {

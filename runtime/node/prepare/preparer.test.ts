@@ -38,9 +38,9 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function newPreparer(): Preparer {
+function newPreparer(clock: Clock = hasty): Preparer {
   return new Preparer({
-    clock: hasty,
+    clock,
     log: quiet,
     cacheDir: join(folder, "cache"),
     dataDir: join(folder, "data"),
@@ -151,6 +151,23 @@ describe("what goes wrong", () => {
     server.close();
     const failures = published.map(({ state }) => (state.kind === "failed" ? state.code : null)).filter(Boolean);
     expect(failures).toEqual(Array(3).fill("PENSTOCK_FETCH_FAILED"));
+  });
+
+  test("what nobody foresaw is that endpoint's failure, and the others are made all the same", async () => {
+    const clock: Clock = {
+      ...hasty,
+      wallMs: () => {
+        throw new TypeError("no clock");
+      },
+    };
+    preparer = newPreparer(clock);
+    preparer.want(specOf({ model: putModel() }));
+    expect(await failure()).toMatchObject({
+      code: "PENSTOCK_PREPARE_BUG",
+      why: expect.stringContaining("no clock"),
+    });
+    clock.wallMs = systemClock.wallMs;
+    await versionFrom(specOf({ name: "other", model: putModel() }, 2));
   });
 
   test("a data folder that is a file is an error and no crash", async () => {

@@ -125,6 +125,7 @@ export class Preparer {
       if (signal.aborted) return null;
       const told = asUserError(error, this.#deps.dataDir);
       log.warn("PREPARE_FAILED", { code: told.code, why: told.message });
+      if (told.code === "PENSTOCK_PREPARE_BUG") log.error(told.code, { stack: String((error as Error).stack) });
       tell({ kind: "failed", code: told.code, why: told.message, todo: told.todo });
       return told instanceof RetryableError ? told : null;
     }
@@ -195,5 +196,10 @@ function asUserError(error: unknown, dataDir: string): UserError {
       "It is tried again by itself.",
     );
   }
-  throw error;
+  // One model must not take the control of all others down, again at each start: what nobody foresaw is told as its failure.
+  return new UserError(
+    "PENSTOCK_PREPARE_BUG",
+    `preparing it failed in a way that was not foreseen: ${message}`,
+    "Try another way to name the model; the controller's log has the details for a report.",
+  );
 }
