@@ -1,10 +1,15 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { Hono } from "hono";
 import type { Browser, Page } from "playwright-core";
 import { type Api, createApi } from "../../runtime/operate/api/app.ts";
 import { serveApi } from "../../runtime/operate/api/serve.ts";
 import { mountConsole } from "../../runtime/operate/console/mount.ts";
 import type { FakeRegion } from "../../runtime/operate/testing/fake-region.ts";
+
+/** The console of every fixture: it is built at the first page. */
+const builtOnce = new Hono();
+mountConsole(builtOnce);
 
 /** A browser's page on a region whose API and console are served over a real socket. */
 export class ConsoleFixture {
@@ -26,7 +31,7 @@ export class ConsoleFixture {
   /** Serves the region and opens an empty page; a model's metadata is answered as its router would. */
   static async open(browser: Browser, region: FakeRegion, options: { width?: number; dark?: boolean } = {}) {
     const api = createApi(region);
-    mountConsole(api.app);
+    api.app.route("/", builtOnce);
     const inputs = [{ name: "features", datatype: "FP32", shape: [-1, 4] }];
     api.app.get("/v2/models/:name", (c) => c.json({ name: c.req.param("name"), inputs }));
     const server = await serveApi(api.app, { host: "127.0.0.1", port: 0 });

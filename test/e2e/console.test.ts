@@ -31,6 +31,9 @@ async function openScenario(fragment: string, options: { width?: number; dark?: 
   return fixture.page;
 }
 
+/** Asks again until it holds; only a page that never gets there runs into the time. */
+const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 20_000 });
+
 const specOf = (name: string) => {
   const known = scenario.region.board.get("spec", name);
   return known.kind === "known" ? known.value : null;
@@ -64,7 +67,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the console (needs /usr/bin/chromium: ap
     const qps = page.getByRole("row").filter({ hasText: "iris" }).getByRole("cell").nth(2);
     const before = await qps.textContent();
     scenario.pass(20);
-    await expect.poll(() => qps.textContent()).not.toBe(before);
+    await eventually(() => qps.textContent()).not.toBe(before);
     scenario.region.applySpec(aSpec({ name: "fresh" }));
     scenario.pass(1);
     await page.getByRole("link", { name: "fresh" }).waitFor();
@@ -82,7 +85,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the console (needs /usr/bin/chromium: ap
     const requests = page.getByRole("img", { name: /^Requests: QPS \d/ });
     const before = await requests.getAttribute("aria-label");
     scenario.pass(7);
-    await expect.poll(() => requests.getAttribute("aria-label")).not.toBe(before);
+    await eventually(() => requests.getAttribute("aria-label")).not.toBe(before);
     await page.getByText('"inputs":[[0.5,0.5,0.5,0.5]]').waitFor();
     await page.getByRole("button", { name: "iris-aaaaaaaaaa-0" }).click();
     await page.getByText("warm after 12 inferences").waitFor();
@@ -165,7 +168,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the console (needs /usr/bin/chromium: ap
     await page.getByText("differs", { exact: true }).waitFor();
 
     await page.getByLabel("Controller").selectOption("rollout");
-    await expect.poll(() => page.locator("tbody tr").count()).toBe(1);
+    await eventually(() => page.locator("tbody tr").count()).toBe(1);
     scenario.region.decide({ controller: "rollout", key: "smollm2", reason: "stage: replicas get ready" });
     await page.getByText("stage: replicas get ready").waitFor();
     await page.getByRole("searchbox").fill("nobody");
@@ -179,10 +182,10 @@ describe.skipIf(!existsSync(CHROMIUM))("the console (needs /usr/bin/chromium: ap
     scenario.region.logs.add("router", ['{"level":"warn","msg":"REPLICA_EJECTED"}'], scenario.region.clock.wallMs());
     await page.getByText("REPLICA_EJECTED").waitFor();
     await page.getByRole("searchbox").fill("ejected");
-    await expect.poll(() => page.locator(".log-line").count()).toBe(2);
+    await eventually(() => page.locator(".log-line").count()).toBe(2);
     await page.getByRole("searchbox").fill("");
     await page.getByLabel("Source").selectOption("agent");
-    await expect.poll(() => page.locator(".log-line").count()).toBe(1);
+    await eventually(() => page.locator(".log-line").count()).toBe(1);
     expect(fixture.errors).toEqual([]);
   });
 
@@ -200,7 +203,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the console (needs /usr/bin/chromium: ap
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     expect(await ground()).toBe("rgb(18, 21, 26)");
     await page.keyboard.press("t");
-    await expect.poll(ground).toBe("rgb(246, 247, 249)");
+    await eventually(ground).toBe("rgb(246, 247, 249)");
     await page.reload();
     await page.locator("h1").waitFor();
     expect(await ground()).toBe("rgb(246, 247, 249)");
@@ -220,7 +223,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the console (needs /usr/bin/chromium: ap
     await page.getByRole("heading", { name: "Endpoints" }).waitFor();
     await page.keyboard.press("/");
     await page.keyboard.type("smol");
-    await expect.poll(() => page.locator("tbody tr").count()).toBe(1);
+    await eventually(() => page.locator("tbody tr").count()).toBe(1);
     await page.keyboard.press("Escape");
     await page.keyboard.press("?");
     await page.getByRole("dialog").getByText("next row").waitFor();
