@@ -34,6 +34,7 @@ export interface VersionLoad {
   /** The same, from arrival to the answer's first byte. */
   readonly firstByteMsBuckets: readonly number[];
   readonly serviceMsTotal: number;
+  readonly firstByteMsTotal: number;
   /** Highest in flight seen in this report's interval. */
   readonly inFlightPeak: number;
 }
@@ -60,6 +61,8 @@ export interface RouterLoad {
   readonly receivedAtMs: MonoMs;
   /** The snapshot it served by when it made this report; null before it has any. A drain is proved by a report made under a snapshot that shows it. */
   readonly snapshotGeneration: Generation | null;
+  /** Resident memory of the router's process; null where there is no such process (simulated). */
+  readonly memoryBytes: number | null;
   /** All versions of its snapshot and all others with work left: a version not listed has nothing here. */
   readonly versions: readonly VersionLoad[];
   /** All replicas of its snapshot and all others with work left: a replica not listed has nothing here. */

@@ -101,6 +101,7 @@ function routerLoad(view: LabView, seq: number): RouterLoad {
     serviceMsBuckets: EMPTY_BUCKETS,
     firstByteMsBuckets: EMPTY_BUCKETS,
     serviceMsTotal: load.serviceMsTotal,
+    firstByteMsTotal: 0,
     inFlightPeak: load.inFlight,
   };
   return {
@@ -110,6 +111,7 @@ function routerLoad(view: LabView, seq: number): RouterLoad {
     routerMonoMs: nowMs,
     receivedAtMs: asMonoMs(nowMs),
     snapshotGeneration: { incarnation: 1, number: 1 },
+    memoryBytes: null,
     versions: [row],
     replicas: [],
   };

@@ -159,6 +159,7 @@ export class SimRouter {
       seq: ++this.#seq,
       routerMonoMs: nowMs,
       snapshotGeneration: this.#generation,
+      memoryBytes: null,
       versions,
       replicas,
     });

@@ -203,6 +203,7 @@ export class ModelledRouter {
       seq: this.#seq,
       routerMonoMs: this.#clock.monoMs(),
       snapshotGeneration: this.#snapshot?.generation ?? null,
+      memoryBytes: null,
       versions: [...this.#counts].map(([version, counts]) => this.#rowOf(version, counts)),
       replicas: rows.map(([replica, draining]) => ({
         replica,
@@ -226,6 +227,7 @@ export class ModelledRouter {
       queued: this.#queuedFor(version, counts.endpoint),
       serviceMsBuckets: NO_BUCKETS,
       firstByteMsBuckets: NO_BUCKETS,
+      firstByteMsTotal: 0,
       inFlightPeak: counts.inFlight,
     };
   }

@@ -151,6 +151,7 @@ export class FlowThread<R extends Asked> {
     lease.firstByteSeen = true;
     const { slot } = lease.version;
     this.#counters.open(slot, nowMs);
+    this.#counters.add(slot, COUNTER.firstByteMs, nowMs - lease.arrivedAtMs);
     this.#counters.observe(slot, COUNTER.firstByteBuckets, nowMs - lease.arrivedAtMs);
     this.#counters.close(slot);
   }

@@ -60,6 +60,7 @@ function readVersion(memory: FlowMemory, slot: number, nowMs: number): Omit<Vers
     serviceMsBuckets: histogram(COUNTER.serviceBuckets),
     firstByteMsBuckets: histogram(COUNTER.firstByteBuckets),
     serviceMsTotal: sum[COUNTER.serviceMs]!,
+    firstByteMsTotal: sum[COUNTER.firstByteMs]!,
     inFlightPeak: Math.max(inFlight, Atomics.exchange(memory.peak, slot, inFlight)),
   };
 }

@@ -23,8 +23,9 @@ export const COUNTER = {
   rehomed: 9,
   /** When the two integrals were last brought up to date. Carried by no sum. */
   changedAtMs: 10,
-  serviceBuckets: 11,
-  firstByteBuckets: 11 + LATENCY_EDGES_MS.length + 1,
+  firstByteMs: 11,
+  serviceBuckets: 12,
+  firstByteBuckets: 12 + LATENCY_EDGES_MS.length + 1,
 } as const;
 
 /** Buckets of one latency histogram. */

@@ -205,6 +205,7 @@ class RouterProcess implements Router {
         seq: this.#seq,
         routerMonoMs: now,
         snapshotGeneration: this.#snapshot.generation,
+        memoryBytes: process.memoryUsage.rss(),
         versions,
         replicas,
       },

@@ -33,6 +33,7 @@ function busyBoard(): FakeBoard {
       { ms: 1e9, count: 1 },
     ]),
     serviceMsTotal: 12,
+    firstByteMsTotal: 6,
   });
   board.put("routerLoad", "router-0", aRouterLoad(1, [load]));
   board.put("routerLoad", "router-1", aRouterLoad(1, [load], { router: "router-1" }));
@@ -62,6 +63,18 @@ test("histograms are cumulative, in seconds, with the rest above the last edge i
   // 3 ms lies above the edge of 2 ms and below that of 4 ms.
   expect([at("0.002"), at("0.004"), at("+Inf")]).toEqual([0, 4, 5]);
   expect(samples.find(({ name }) => name.endsWith("_sum"))?.value).toBe(0.012);
+  const firstByte = families.get(METRICS.firstByteSeconds)?.find(({ name }) => name.endsWith("_sum"));
+  expect(firstByte?.value).toBe(0.006);
+});
+
+test("each router's memory is told", () => {
+  const families = parseStrictly(renderExposition(regionMetrics(busyBoard(), new Series(), [])));
+  const memory = families.get(METRICS.routerMemoryBytes)?.map(({ labels, value }) => [labels.router, value]);
+  // 120 MiB, as the facts of the tests say.
+  expect(memory).toEqual([
+    ["router-0", 125_829_120],
+    ["router-1", 125_829_120],
+  ]);
 });
 
 test("any label text survives the format", () => {

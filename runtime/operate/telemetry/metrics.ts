@@ -37,6 +37,14 @@ export function regionMetrics(
       samples: decisions.map(({ controller, reason, count }) => ({ labels: { controller, reason }, value: count })),
     },
     generationMetric(board, loads),
+    {
+      name: METRICS.routerMemoryBytes,
+      help: "Resident memory of a router's process.",
+      type: "gauge",
+      samples: loads.flatMap(({ router, memoryBytes }) =>
+        memoryBytes === null ? [] : [{ labels: { router }, value: memoryBytes }],
+      ),
+    },
   ];
 }
 
@@ -80,14 +88,14 @@ function loadMetrics(loads: readonly RouterLoad[]): MetricFamily[] {
     })),
     histogram(METRICS.firstByteSeconds, "From a request's arrival to the first byte of its answer.", (load) => ({
       buckets: load.firstByteMsBuckets,
-      totalMs: null,
+      totalMs: load.firstByteMsTotal,
     })),
   ];
 }
 
 interface HistogramReading {
   readonly buckets: readonly number[];
-  readonly totalMs: number | null;
+  readonly totalMs: number;
 }
 
 /** Cumulative buckets in seconds. Every second edge is told (powers of 2 from 0.25 ms), which halves the series. */
@@ -101,7 +109,7 @@ function histogramSamples({ buckets, totalMs }: HistogramReading, labels: Sample
     samples.push({ suffix: "_bucket", labels: { ...labels, le: String(edgeMs / 1_000) }, value: count });
   }
   samples.push({ suffix: "_bucket", labels: { ...labels, le: "+Inf" }, value: count });
-  if (totalMs !== null) samples.push({ suffix: "_sum", labels, value: totalMs / 1_000 });
+  samples.push({ suffix: "_sum", labels, value: totalMs / 1_000 });
   samples.push({ suffix: "_count", labels, value: count });
   return samples;
 }

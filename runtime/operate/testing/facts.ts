@@ -111,6 +111,7 @@ export function aVersionLoad(fields: Partial<VersionLoad> = {}): VersionLoad {
     serviceMsBuckets: empty,
     firstByteMsBuckets: empty,
     serviceMsTotal: 0,
+    firstByteMsTotal: 0,
     inFlightPeak: 0,
     ...fields,
   };
@@ -129,6 +130,7 @@ export function aRouterLoad(
     routerMonoMs: seq * 1_000,
     receivedAtMs: asMonoMs(seq * 1_000),
     snapshotGeneration: { incarnation: 1, number: 1 },
+    memoryBytes: 120 * 1024 * 1024,
     versions,
     replicas: [],
     ...fields,
