@@ -3,7 +3,7 @@ import { ENV } from "../contract/names.ts";
 import type { ControllerLaunch } from "../contract/wire/launch.ts";
 import { assert } from "../core/assert.ts";
 import { UserError } from "../core/errors.ts";
-import { watchParent } from "../node/keeper/parent.ts";
+import { keepBeating, watchParent } from "../node/keeper/parent.ts";
 import { cacheDir } from "./cache-dir.ts";
 import { runController } from "./region-controller.ts";
 
@@ -16,6 +16,7 @@ async function main(): Promise<void> {
   watchParent(() => process.exit(1));
   try {
     const running = await runController(JSON.parse(text) as ControllerLaunch, { cacheDir: cacheDir(), log });
+    keepBeating();
     process.once("SIGTERM", () => void running.stop().then(() => process.exit(0)));
   } catch (error) {
     if (!(error instanceof UserError)) throw error;

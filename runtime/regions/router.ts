@@ -8,6 +8,7 @@ import type { RouterLaunch } from "../contract/wire/launch.ts";
 import { UserError } from "../core/errors.ts";
 import { nowMs } from "../dataplane/wire/mono.ts";
 import { startRouter } from "../dataplane/wire/router.ts";
+import { keepBeating } from "../node/keeper/parent.ts";
 import { createSpanTap } from "../operate/telemetry/span-tap.ts";
 
 // Composition root of a router process. Exit codes: 0 asked to stop, 98 the port is in use (as EADDRINUSE), 1 anything else.
@@ -37,6 +38,7 @@ try {
       dialController({ socket: launch.controllerSocket, clock: systemClock, random: systemRandom, log, ...handlers }),
   });
   log.info("ROUTER_LISTENING", { host: launch.host, port: router.port, threads: launch.threads });
+  keepBeating();
   process.once("SIGTERM", () => {
     void router
       .stop()
