@@ -20,6 +20,8 @@ export interface Knee {
   readonly located: boolean;
   /** It was seen from near by on both sides, and does not lie in a gap between what was seen. */
   readonly exact: boolean;
+  /** Service time grows from the lowest level seen on: the knee may as well lie below it. */
+  readonly lowest: boolean;
 }
 
 /** Sharpness of the bend: from a batch's long slope to a hard edge. */
@@ -63,7 +65,12 @@ export function kneeOf(curve: Curve): Knee | null {
   const inFlight = bend * (2 * growth - 1) ** (-1 / sharpness);
   const below = Math.max(...points.map(inFlightOf).filter((level) => level <= inFlight * NEAR_RATIO));
   const above = Math.min(...points.map(inFlightOf).filter((level) => level >= inFlight));
-  return { inFlight, located: inFlight <= most, exact: above <= below * LARGEST_GAP_RATIO };
+  return {
+    inFlight,
+    located: inFlight <= most,
+    exact: above <= below * LARGEST_GAP_RATIO,
+    lowest: inFlight <= least * NEAR_RATIO,
+  };
 }
 
 /** Service time that the fitted curve gives at `inFlight`. */

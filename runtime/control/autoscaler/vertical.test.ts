@@ -152,10 +152,11 @@ describe("a cycle", () => {
     const growing = observeCurve(calm.curve, { inFlight: 2, serviceMs: 50, completed: 500, signals: { memory: 0.3 } });
     expect(learn({ ...calm, samples: full, curve: preallocated }).target).toBe(11);
     const lowered = learn({ ...calm, samples: full, curve: growing });
-    expect(lowered).toMatchObject({ target: 7, reason: "lower: memory" });
+    // 0.9 of memory over the 0.97 in use: nine of ten fit.
+    expect(lowered).toMatchObject({ target: 9, reason: "lower: memory" });
     // What a resource did not bear is not tried again at once.
-    const again = { ...learningAt(7, 7, 50), ceiling: lowered.ceiling };
-    expect(learn(again)).toMatchObject({ target: 7, reason: "hold: at-cap" });
+    const again = { ...learningAt(9, 9, 50), ceiling: lowered.ceiling };
+    expect(learn(again)).toMatchObject({ target: 9, reason: "hold: at-cap" });
   });
 
   it("follows a workload whose requests grew without taking it for overload, and widens its next steps", () => {

@@ -28,9 +28,9 @@ const CEILING_MS = 20 * CYCLE_MS;
 const UNFILLED_MS = 3 * CYCLE_MS;
 /** A cycle of load forgets this share of what was seen before: half in an hour. */
 const REMEMBERED_SHARE = 0.5 ** (CYCLE_MS / 3_600_000);
-/** Samples a verdict needs. */
+/** Samples a verdict needs; their requests fill a bucket of the curve, so that a level is known before the next is tried. */
 const LEAST_SAMPLES = 3;
-const LEAST_COMPLETED = 60;
+const LEAST_COMPLETED = 120;
 
 /** The target to start from, before anything was learned. */
 export function startTarget(world: World, learning: Learning): Learning {
@@ -83,11 +83,12 @@ export function learnTarget(world: World, learning: Learning, cpuLimits: boolean
   }
   const curve = fadeCurve(learning.curve, REMEMBERED_SHARE);
   const over = overThreshold(learning, recent);
-  if (over !== null) return done({ curve, ...lowered(target, 1, over, nowMs) });
+  if (over !== null) return done({ curve, ...lowered(target, Math.floor(target * over.bearable), over.name, nowMs) });
   // What was learned in a busier hour still holds: a target above the knee does not wait for the next such hour to hurt.
   if (knee?.located && Math.max(1, Math.round(knee.inFlight)) < target && target > knee.inFlight * (1 + KNEE_SLACK)) {
     return done({ curve, ...lowered(target, Math.round(knee.inFlight), "above-knee", nowMs) });
   }
+  if (knee?.lowest && target > 1) return done({ curve, ...lowered(target, 1, "below-seen", nowMs) });
   if (!isLimiting(recent)) return done({ curve, ...unfilled(learning, target, recent, nowMs) });
   return done({ curve, ...raised(world, learning, target, knee, nowMs) });
 }
@@ -104,8 +105,9 @@ function latestSamples(samples: readonly Sample[], nowMs: number, leastMs: numbe
 }
 
 function lowered(target: number, aim: number, over: string, nowMs: number): Partial<Learning> {
-  const next = Math.max(1, aim, Math.round(target * (1 - LOWER_SHARE)));
-  const ceiling = over === "above-knee" ? {} : { ceiling: { target: next, untilMs: nowMs + CEILING_MS } };
+  const next = Math.max(1, Math.min(aim, target - 1), Math.round(target * (1 - LOWER_SHARE)));
+  const ceiling =
+    over === "above-knee" || over === "below-seen" ? {} : { ceiling: { target: next, untilMs: nowMs + CEILING_MS } };
   return { target: next, source: "learned", doubling: false, doubled: null, ...ceiling, reason: `lower: ${over}` };
 }
 
@@ -141,11 +143,13 @@ function aimFor(knee: Knee | null, target: number, small: number): number {
   return target * (1 + KNEE_SLACK) > knee.inFlight ? target : found;
 }
 
-/** The resource that is past its threshold in most of the samples, or null. */
-function overThreshold(learning: Learning, samples: readonly Sample[]): string | null {
+/** The resource that is past its threshold in most of the samples, and the share of the load that it bears; or null. */
+function overThreshold(learning: Learning, samples: readonly Sample[]): { name: string; bearable: number } | null {
   for (const [name, threshold] of Object.entries(THRESHOLDS)) {
-    const over = (sample: Sample) => (sample.signals[name] ?? 0) > threshold && rises(learning, sample, name);
-    if (mostOf(samples, over)) return name;
+    const over = samples.filter((sample) => (sample.signals[name] ?? 0) > threshold && rises(learning, sample, name));
+    if (over.length < MOST * samples.length) continue;
+    const mean = over.reduce((sum, sample) => sum + (sample.signals[name] ?? 0), 0) / over.length;
+    return { name, bearable: threshold / mean };
   }
   return null;
 }
