@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { copyFile, link, mkdir, rename, rm, utimes } from "node:fs/promises";
+import { copyFile, link, mkdir, mkdtemp, rename, rm, utimes } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { EndpointSpec } from "../../domain/endpoint.ts";
 import { type Artifact, type Version, versionIdFrom } from "../../domain/version.ts";
@@ -93,19 +93,28 @@ async function snapshot(
     await utimes(known, now, now);
     return { source, ...before, path: join(known, entry) };
   }
-  const incoming = join(context.dataDir, "artifacts", `incoming-${before.digest}-${process.pid}`);
-  await rm(incoming, { recursive: true, force: true });
+  await mkdir(join(context.dataDir, "artifacts"), { recursive: true });
+  // A folder of its own each time: two endpoints may be made of one model at once.
+  const incoming = await mkdtemp(join(context.dataDir, "artifacts", "incoming-"));
   try {
-    await mkdir(incoming, { recursive: true });
     if (!fetched.immutable) await checkRoom(incoming, sizeBytes);
     await keepFiles(root, files, incoming, fetched.immutable);
     // A copy is hashed again: the user may have changed a file in between.
     const kept = fetched.immutable ? before : await digest(incoming, files, sizeBytes, "checking", context);
     const target = artifactDir(context.dataDir, kept.digest);
-    if (!(await exists(target))) await rename(incoming, target);
+    await renameUnlessThere(incoming, target);
     return { source, ...kept, path: join(target, entry) };
   } finally {
     await rm(incoming, { recursive: true, force: true });
+  }
+}
+
+/** Whoever comes second finds the same content under the name: the digest says so. */
+async function renameUnlessThere(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (!(await exists(to))) throw error;
   }
 }
 

@@ -93,6 +93,17 @@ describe("a version", () => {
     expect(second.id).not.toBe(first.id);
   });
 
+  test("of one model is made for five endpoints at once, and none of them fails in between", async () => {
+    const model = putModel();
+    const names = ["one", "two", "three", "four", "five"];
+    for (const name of names) preparer.want(specOf({ name, model }));
+    await vi.waitFor(() => {
+      const made = published.filter(({ state }) => state.kind === "ready").map(({ endpoint }) => endpoint);
+      expect(made.toSorted()).toEqual(names.toSorted());
+    }, SOON);
+    expect(published.filter(({ state }) => state.kind === "failed")).toEqual([]);
+  });
+
   test("is the same for the same files, wherever they are, and another for other run settings", async () => {
     const first = await versionFrom(specOf({ model: putModel() }));
     mkdirSync(join(folder, "elsewhere"));
