@@ -17,6 +17,9 @@ export function versionIdOf(endpoint: EndpointName, contentHash: string): Versio
   return `${endpoint}-${contentHash.slice(0, 10)}`;
 }
 
+/** The ordinal of a version's first replica. */
+export const FIRST_ORDINAL = 1;
+
 /** The id of the n-th replica of a version. */
 export function replicaIdOf(version: VersionId, ordinal: number): ReplicaId {
   return `${version}-${ordinal}`;

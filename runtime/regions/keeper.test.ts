@@ -67,7 +67,7 @@ function start(runtime: RuntimeKind, path: string, run: Partial<RunSettings> = {
     createdAtMs: 0,
   };
   const controllerSocket = join(dataDir, "c.sock");
-  const launch = { id: "tiny-0000000000-0", epoch: 3, version, controllerSocket, dataDir, host: "127.0.0.1" };
+  const launch = { id: "tiny-0000000000-1", epoch: 3, version, controllerSocket, dataDir, host: "127.0.0.1" };
   replica = spawn(process.execPath, [ENTRY], {
     env: { ...process.env, [ENV.replicaLaunch]: JSON.stringify(launch) },
     stdio: ["pipe", "pipe", "pipe", "pipe"],
@@ -107,7 +107,7 @@ test("an onnx replica warms up, reports ready with its address, serves, drains o
   });
   await becomesReady();
   expect(await firstBeat).toMatch(/^alive\n/);
-  expect(hellos[0]).toMatchObject({ role: "keeper", name: "tiny-0000000000-0", epoch: 3 });
+  expect(hellos[0]).toMatchObject({ role: "keeper", name: "tiny-0000000000-1", epoch: 3 });
   const report = latest()!;
   expect(report).toMatchObject({ epoch: 3, inFlight: 0, progressTotal: 0 });
   expect(report.warmupServiceMs).toBeGreaterThan(0);

@@ -1,5 +1,5 @@
 import type { MonoMs } from "../../core/time.ts";
-import { ordinalOfReplica, type ReplicaId } from "../../domain/names.ts";
+import { FIRST_ORDINAL, ordinalOfReplica, type ReplicaId } from "../../domain/names.ts";
 import type { Generation } from "../../domain/snapshot.ts";
 import type { Version } from "../../domain/version.ts";
 
@@ -52,7 +52,7 @@ export function initFleet(kept: FleetKept | null): FleetMemory {
     settled: false,
     slots: ids.map(({ id }) => slotOf(id, true)),
     drainingBefore: ids.filter(({ draining }) => draining).map(({ id }) => id),
-    nextOrdinal: kept?.nextOrdinal ?? 1,
+    nextOrdinal: kept?.nextOrdinal ?? FIRST_ORDINAL,
     crashRetries: 0,
     version: null,
     requestMs: DEFAULT_REQUEST_MS,

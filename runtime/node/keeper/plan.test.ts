@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { FIRST_ORDINAL, replicaIdOf } from "../../domain/names.ts";
 import {
   computeKnee,
   computeServiceMs,
@@ -55,7 +56,8 @@ describe("onboarding probe", () => {
 
   test("only the first replica of a version probes", () => {
     const version = "iris-0123456789";
-    expect([`${version}-0`, `${version}-1`, `${version}-10`].map((id) => isFirstOfVersion(id, version))).toEqual([
+    const initial = replicaIdOf(version, FIRST_ORDINAL);
+    expect([initial, `${version}-2`, `${version}-10`].map((id) => isFirstOfVersion(id, version))).toEqual([
       true,
       false,
       false,

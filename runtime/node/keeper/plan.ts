@@ -1,4 +1,4 @@
-import { type ReplicaId, replicaIdOf, type VersionId } from "../../domain/names.ts";
+import { FIRST_ORDINAL, type ReplicaId, replicaIdOf, type VersionId } from "../../domain/names.ts";
 
 /** Pure rules of getting ready: when a replica is warm, and where its knee is. */
 
@@ -28,7 +28,7 @@ export function computeServiceMs(durationsMs: readonly number[]): number {
  * since a replica that starts later is waited for by traffic, and the target has been learned by then.
  */
 export function isFirstOfVersion(id: ReplicaId, version: VersionId): boolean {
-  return id === replicaIdOf(version, 0);
+  return id === replicaIdOf(version, FIRST_ORDINAL);
 }
 
 /** One step of the onboarding probe: `concurrency` senders in a closed loop. */
