@@ -23,25 +23,29 @@ export function encodeFrame(message: WireMessage): Buffer {
   return frame;
 }
 
-/** Cuts a byte stream into messages. Bytes may come in any pieces. Errors: FrameError on a frame too long, of another version, or not JSON. */
+/** Cuts a byte stream into messages. Bytes may come in any pieces, at a cost linear in their number. Errors: FrameError on a frame too long, of another version, or not JSON. */
 export class FrameDecoder {
   #pending: Buffer[] = [];
   #pendingBytes = 0;
+  /** Bytes that must be there before anything can be read: of a head, then of the frame it begins. */
+  #neededBytes = HEAD_BYTES;
 
   /** Takes the next bytes and returns the messages completed by them. */
   push(chunk: Buffer): WireMessage[] {
     this.#pending.push(chunk);
     this.#pendingBytes += chunk.length;
     const messages: WireMessage[] = [];
-    while (this.#pendingBytes >= HEAD_BYTES) {
+    while (this.#pendingBytes >= this.#neededBytes) {
       const bytes = this.#joined();
       const length = bytes.readUInt32BE(0);
       const version = bytes.readUInt8(4);
       if (version !== WIRE_VERSION) throw new FrameError(`wire version ${version}, expected ${WIRE_VERSION}`);
       if (length > MAX_FRAME_BYTES) throw new FrameError(`frame of ${length} bytes is over ${MAX_FRAME_BYTES}`);
-      if (bytes.length < HEAD_BYTES + length) break;
-      messages.push(parsePayload(bytes.subarray(HEAD_BYTES, HEAD_BYTES + length)));
-      const rest = bytes.subarray(HEAD_BYTES + length);
+      this.#neededBytes = HEAD_BYTES + length;
+      if (bytes.length < this.#neededBytes) break;
+      messages.push(parsePayload(bytes.subarray(HEAD_BYTES, this.#neededBytes)));
+      const rest = bytes.subarray(this.#neededBytes);
+      this.#neededBytes = HEAD_BYTES;
       this.#pending = rest.length > 0 ? [rest] : [];
       this.#pendingBytes = rest.length;
     }
