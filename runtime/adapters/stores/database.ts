@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync } from "node:fs";
+import { accessSync, chmodSync, constants, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { UserError } from "../../core/errors.ts";
@@ -35,6 +35,8 @@ export function openDatabase(path: string, durability: Durability): DatabaseSync
     accessSync(dirname(path), constants.W_OK | constants.X_OK);
     const database = new DatabaseSync(path, { timeout: BUSY_WAIT_MS });
     try {
+      // Specs hold environments, which hold secrets. SQLite gives its side files the rights of this one.
+      chmodSync(path, 0o600);
       database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${durability}; PRAGMA wal_autocheckpoint = 1000`);
       migrate(database, path);
     } catch (error) {

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -129,6 +129,19 @@ function runUntilKilled(file: string, afterLines: number): Promise<{ incarnation
     });
   });
 }
+
+test("only its user can read the state, whatever the folder allows: environments in specs hold secrets", () => {
+  chmodSync(folder, 0o755);
+  const stores = openStores(path);
+  stores.specs.put("spec", "iris", { env: { TOKEN: "secret" } });
+  const modes = readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mode & 0o077]);
+  expect(modes.toSorted()).toEqual([
+    ["state.sqlite", 0],
+    ["state.sqlite-shm", 0],
+    ["state.sqlite-wal", 0],
+  ]);
+  stores.close();
+});
 
 describe("trouble with the disk is said to people", () => {
   test("a folder that can't be made", () => {
