@@ -13,8 +13,6 @@ export const HEADERS = {
   probe: "x-penstock-probe",
   /** Names the endpoint where a path can't (`/invocations` in a region with several). */
   endpoint: "x-penstock-endpoint",
-  idempotencyKey: "idempotency-key",
-  traceparent: "traceparent",
 } as const;
 
 /** Environment keys that a parent process sets for its children. */

@@ -59,9 +59,6 @@ const getRoute = createRoute({
   responses: {
     200: answers(recordedDecision, "The decision"),
     ...ERRORS,
-    recordedDecision,
-    replayComparison,
-    shadowRow,
   },
 });
 
