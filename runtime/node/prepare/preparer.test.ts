@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { systemClock } from "../../adapters/clock.ts";
 import { endpointInput } from "../../contract/spec/endpoint.ts";
+import { UserError } from "../../core/errors.ts";
 import type { EndpointSpec } from "../../domain/endpoint.ts";
 import type { Prepared } from "../../domain/rollout.ts";
 import type { Version } from "../../domain/version.ts";
@@ -38,13 +39,13 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function newPreparer(clock: Clock = hasty): Preparer {
+function newPreparer(clock: Clock = hasty, publish = (prepared: Prepared) => void published.push(prepared)): Preparer {
   return new Preparer({
     clock,
     log: quiet,
     cacheDir: join(folder, "cache"),
     dataDir: join(folder, "data"),
-    publish: (prepared) => published.push(prepared),
+    publish,
   });
 }
 
@@ -80,6 +81,16 @@ function putModel(bytes: Uint8Array = IRIS): string {
   writeFileSync(path, bytes);
   return path;
 }
+
+test("a state that can't be written for a while ends neither the process nor the work", async () => {
+  let refusals = 0;
+  preparer = newPreparer(hasty, (prepared) => {
+    // Progress, the ready version and the word of its failure are refused; the disk has room from the fifth on.
+    if (++refusals <= 4) throw new UserError("PENSTOCK_DISK_FULL", "The disk is full", "Free some space.");
+    published.push(prepared);
+  });
+  expect((await versionFrom(specOf({ model: putModel() }))).runtime).toBe("onnx");
+});
 
 describe("a version", () => {
   test("keeps its own copy of the files: an edit in place changes the next version and not this one", async () => {

@@ -102,7 +102,11 @@ export class Preparer {
     const log = this.#deps.log.with({ endpoint: spec.name });
     const tell = (state: Prepared["state"]): void => {
       if (signal.aborted) return;
-      this.#deps.publish({ endpoint: spec.name, modelKey, deployNumber: spec.deployNumber, state });
+      try {
+        this.#deps.publish({ endpoint: spec.name, modelKey, deployNumber: spec.deployNumber, state });
+      } catch (error) {
+        throw notPublished(error);
+      }
     };
     try {
       const version: Version = await makeVersion(spec, {
@@ -126,7 +130,12 @@ export class Preparer {
       const told = asUserError(error, this.#deps.dataDir);
       log.warn("PREPARE_FAILED", { code: told.code, why: told.message });
       if (told.code === "PENSTOCK_PREPARE_BUG") log.error(told.code, { stack: String((error as Error).stack) });
-      tell({ kind: "failed", code: told.code, why: told.message, todo: told.todo });
+      try {
+        tell({ kind: "failed", code: told.code, why: told.message, todo: told.todo });
+      } catch (unsaid) {
+        // The state's disk is full, say: what nobody could be told is done again, until they can.
+        return unsaid as RetryableError;
+      }
       return told instanceof RetryableError ? told : null;
     }
   }
@@ -169,6 +178,17 @@ function throttled(
     lastAtMs = now;
     pass(doing, progress);
   };
+}
+
+/** A fact that could not be written may be later: it must end neither this work for good nor the process. */
+function notPublished(error: unknown): RetryableError {
+  const { message } = error as Error;
+  if (error instanceof UserError) return new RetryableError(error.code as `PENSTOCK_${string}`, message, error.todo);
+  return new RetryableError(
+    "PENSTOCK_PREPARED_NOT_SAVED",
+    `what was prepared can't be saved: ${message}`,
+    "It is tried again by itself.",
+  );
 }
 
 function asUserError(error: unknown, dataDir: string): UserError {
