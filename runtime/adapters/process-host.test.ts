@@ -78,3 +78,20 @@ test("nothing is sent to an agent whose connection has ended", () => {
   host.apply(setOf("b-1"));
   expect(newer.told).toHaveLength(1);
 });
+
+test("a removal is said again until the agent hosts nothing of the version, and forgotten then", () => {
+  const { host } = watched();
+  const first = agent();
+  host.connected(first);
+  host.receive("here", { kind: "hosted", replica: hostedOf("a-1-1") });
+  host.remove("a-1");
+  host.receive("here", { kind: "machine", machine: MACHINE });
+  const second = agent();
+  host.connected(second);
+  expect(second.told).toEqual([{ kind: "removeVersion", version: "a-1" }]);
+  host.receive("here", { kind: "gone", replica: "a-1-1" });
+  host.receive("here", { kind: "machine", machine: MACHINE });
+  const third = agent();
+  host.connected(third);
+  expect(third.told).toEqual([]);
+});

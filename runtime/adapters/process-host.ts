@@ -1,5 +1,5 @@
 import type { ToAgent, ToController } from "../contract/wire/messages.ts";
-import type { ReplicaId, VersionId } from "../domain/names.ts";
+import { type ReplicaId, type VersionId, versionOfReplica } from "../domain/names.ts";
 import type { ReplicaReport, ReplicaSet } from "../domain/replica.ts";
 import type { ReplicaHost, ReplicaHostObserver } from "../ports/replica-host.ts";
 import type { Peer } from "./controller-server.ts";
@@ -60,6 +60,7 @@ export class ProcessHost implements ReplicaHost {
     } else {
       for (const replica of this.#unconfirmed) this.#forget(replica);
       this.#unconfirmed = new Set();
+      this.#forgetRemoved();
       for (const observer of this.#observers) observer.machine(name, message.machine);
     }
   }
@@ -67,6 +68,12 @@ export class ProcessHost implements ReplicaHost {
   /** A keeper's report. */
   report(report: ReplicaReport): void {
     for (const observer of this.#observers) observer.replica(report);
+  }
+
+  /** A removed version that the agent hosts nothing of needs no further word, so that their number stays bounded. */
+  #forgetRemoved(): void {
+    const hosted = new Set([...this.#hosted].map(versionOfReplica));
+    for (const version of this.#removed) if (!hosted.has(version)) this.#removed.delete(version);
   }
 
   #forget(replica: ReplicaId): void {
