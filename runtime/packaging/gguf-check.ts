@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 import { UserError } from "../core/errors.ts";
-import { bytesText } from "./errors.ts";
+import { bytesText } from "../core/format.ts";
 import { FileReader, UnexpectedEnd } from "./file-reader.ts";
 
 /** [elements of a block, bytes of a block] by ggml type number. Source: ggml.h and ggml-common.h, block_* structs. */

@@ -3,7 +3,8 @@ import { createReadStream } from "node:fs";
 import { mkdir, open, readFile, rename, rm, stat, statfs, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { UserError } from "../../core/errors.ts";
-import { bytesText, RetryableError, systemCode } from "../../packaging/errors.ts";
+import { bytesText } from "../../core/format.ts";
+import { RetryableError, systemCode } from "../../packaging/errors.ts";
 
 /** Bytes had so far and in all; null while the total is unknown. */
 export interface Progress {
