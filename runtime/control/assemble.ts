@@ -33,6 +33,8 @@ export interface RegionPorts {
 /** The control of one region: the Board, its users' writers, and the ears for what routers say. */
 export interface RegionControl {
   readonly board: LiveBoard;
+  /** Grows with each start; orders the snapshots of this process after those of earlier ones. */
+  readonly incarnation: number;
   /** For the API and the region file. On disk when `set` returns. */
   readonly spec: FactWriter<"spec">;
   readonly apiKeys: FactWriter<"keys">;
@@ -46,6 +48,7 @@ export interface RegionControl {
   wake(version: VersionId): void;
   /** Adds a law that decides beside the live controller of the same name and only writes to the decision log. Requires: before `start`. */
   addShadow<W, M, K, O>(name: string, controller: Controller<BoardView, W, M, K, O>): void;
+  /** Decisions made since the start, by controller and reason. */
   decisionCounts(): readonly DecisionCount[];
   start(): void;
   /** Stops deciding; replicas and routers go on as they are. */
@@ -67,11 +70,12 @@ export function assemble(ports: RegionPorts, laws: Partial<Laws> = {}): RegionCo
   const sender = new SnapshotSender(clock, routers);
   const control = {
     board,
+    incarnation: specs.nextIncarnation(),
     spec: storedWriter(board, specs, "spec"),
     apiKeys: storedWriter(board, specs, "keys"),
     prepared: storedWriter(board, specs, "prepared"),
   };
-  addControllers(driver, board, specs, { ...LAWS, ...laws });
+  addControllers(driver, board, specs, { ...LAWS, ...laws, publisher: publisherOf(control.incarnation) });
   const endings: (() => void)[] = [];
   return {
     ...control,
@@ -112,7 +116,12 @@ export function assemble(ports: RegionPorts, laws: Partial<Laws> = {}): RegionCo
 }
 
 /** The controllers in the order in which facts flow, so that one change runs down the whole chain in one turn. */
-function addControllers(driver: Driver, board: Board, specs: SpecStore, laws: Laws): void {
+function addControllers(
+  driver: Driver,
+  board: Board,
+  specs: SpecStore,
+  laws: Laws & { readonly publisher: ReturnType<typeof publisherOf> },
+): void {
   driver.add({
     controller: laws.rollout,
     listens: ["spec", "prepared", "rollout", "wanted", "granted", "replicaSet", "replica", "hosted", "machine"],
@@ -134,7 +143,7 @@ function addControllers(driver: Driver, board: Board, specs: SpecStore, laws: La
     publish: oneFact(board.writer("replicaSet")),
   });
   driver.add({
-    controller: publisherOf(specs.nextIncarnation()),
+    controller: laws.publisher,
     listens: ["spec", "prepared", "rollout", "wanted", "replicaSet", "replica", "hosted", "machine", "keys"],
     publish: oneFact(board.writer("snapshot")),
   });

@@ -31,7 +31,7 @@ export interface DriverPorts {
 export interface DecisionCount {
   readonly controller: string;
   readonly reason: string;
-  readonly decisions: number;
+  readonly count: number;
 }
 
 /**
@@ -46,7 +46,7 @@ export class Driver {
   readonly #seats: Seat[] = [];
   readonly #registrations = new Map<string, readonly FactName[]>();
   readonly #due = new DueQueue<Entry>((entry) => entry.rank);
-  readonly #counts = new Map<string, { readonly controller: string; readonly reason: string; decisions: number }>();
+  readonly #counts = new Map<string, { readonly controller: string; readonly reason: string; count: number }>();
   readonly #keptWriter: KeptWriter;
   #unsubscribe: (() => void) | null = null;
   #timer: { readonly atMs: number; cancel(): void } | null = null;
@@ -222,9 +222,9 @@ export class Driver {
 
   #count(controller: string, reason: string): void {
     const id = `${controller} ${reason}`;
-    const count = this.#counts.get(id);
-    if (count === undefined) this.#counts.set(id, { controller, reason, decisions: 1 });
-    else count.decisions += 1;
+    const row = this.#counts.get(id);
+    if (row === undefined) this.#counts.set(id, { controller, reason, count: 1 });
+    else row.count += 1;
   }
 
   #append(record: Parameters<DecisionLog["append"]>[0]): void {

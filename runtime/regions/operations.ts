@@ -28,6 +28,7 @@ export function makeOperations(parts: OperationParts): RegionOperations {
     clock,
     board,
     decisions,
+    decisionCounts: () => control.decisionCounts(),
     logs,
     watch: (observer) => board.subscribe(observer),
     applySpec: (value) => spec.set(value.name, value),

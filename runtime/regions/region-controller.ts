@@ -75,7 +75,7 @@ export async function runController(launch: ControllerLaunch, deps: ControllerDe
         dataDir: launch.dataDir,
         regionFile: launch.regionFile,
         startedAtMs: systemClock.wallMs(),
-        incarnation: stores.specs.nextIncarnation(),
+        incarnation: control.incarnation,
       },
       clock: systemClock,
       control,

@@ -6,6 +6,7 @@ import type { EndpointName } from "../../domain/names.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { DecisionLog, DecisionRecord } from "../../ports/stores.ts";
 import type { LogBook } from "../logs/log-book.ts";
+import type { DecisionCount } from "../telemetry/metrics.ts";
 
 /** What the region is, for links and for people. */
 export interface RegionInfo {
@@ -36,6 +37,8 @@ export interface RegionOperations {
   readonly clock: Clock;
   readonly board: BoardView;
   readonly decisions: DecisionLog;
+  /** Decisions made since the start, by controller and reason: the log itself is bounded and holds changes only. */
+  decisionCounts(): readonly DecisionCount[];
   readonly logs: LogBook;
   /** The laws that run in shadow, each with the controller it runs beside. */
   readonly shadows: readonly { readonly name: string; readonly controller: string }[];

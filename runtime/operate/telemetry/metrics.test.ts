@@ -13,9 +13,8 @@ import {
   bucketsWith,
 } from "../testing/facts.ts";
 import { FakeBoard } from "../testing/fake-board.ts";
-import { FakeDecisions, FakeRegion } from "../testing/fake-region.ts";
+import { FakeRegion } from "../testing/fake-region.ts";
 import { parseStrictly } from "../testing/strict-parser.ts";
-import { DecisionCounter } from "./decision-counter.ts";
 import { regionMetrics } from "./metrics.ts";
 
 const iris = aVersion().id;
@@ -89,27 +88,17 @@ test("an empty region still gives a text that reads", () => {
   expect(renderExposition(regionMetrics(new FakeBoard(), new Series(), []))).toBe("");
 });
 
-test("decisions are counted once each by controller and reason, those of an earlier life not", () => {
-  const region = new FakeRegion();
-  region.decide({ reason: "old" });
-  const counter = new DecisionCounter(region.decisions);
-  // More than one page of 500.
-  for (let n = 0; n < 1_200; n++) region.decide({ reason: n % 2 === 0 ? "up" : "down" });
-  const expected = [
-    { controller: "autoscaler", reason: "down", count: 600 },
-    { controller: "autoscaler", reason: "up", count: 600 },
-  ];
-  expect(counter.counts()).toEqual(expected);
-  expect(counter.counts()).toEqual(expected);
-  expect(new DecisionCounter(new FakeDecisions()).counts()).toEqual([]);
-});
-
 test("/metrics answers the text with its media type", async () => {
   const region = new FakeRegion();
   region.board.put("rollout", "iris", aRollout());
+  region.counts = [{ controller: "autoscaler", reason: "hold: steady", count: 3 }];
   const api = createApi(region);
   const response = await api.app.request("/metrics");
   expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
-  expect(parseStrictly(await response.text()).has(METRICS.readyReplicas)).toBe(true);
+  const families = parseStrictly(await response.text());
+  expect(families.has(METRICS.readyReplicas)).toBe(true);
+  expect(families.get(METRICS.decisions)?.map(({ labels, value }) => ({ ...labels, value }))).toEqual([
+    { controller: "autoscaler", reason: "hold: steady", value: 3 },
+  ]);
   api.close();
 });

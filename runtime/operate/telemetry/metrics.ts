@@ -7,7 +7,7 @@ import type { ReplicaReport } from "../../domain/replica.ts";
 import type { Measurements } from "../series/series.ts";
 import { valueOrNull } from "../views/value-or-null.ts";
 
-/** Count of logged decisions of one controller with one reason. */
+/** Decisions of one controller with one reason since the controller process started. */
 export interface DecisionCount {
   readonly controller: string;
   readonly reason: string;
@@ -32,7 +32,7 @@ export function regionMetrics(
     ...replicaMetrics(reports),
     {
       name: METRICS.decisions,
-      help: "Decisions logged: a decision is logged when its reason or output changes.",
+      help: "Decisions made, also those that changed nothing.",
       type: "counter",
       samples: decisions.map(({ controller, reason, count }) => ({ labels: { controller, reason }, value: count })),
     },

@@ -38,7 +38,7 @@ export class FakeClock implements Clock {
 }
 
 /** A decision log in memory. */
-export class FakeDecisions implements DecisionLog {
+class FakeDecisions implements DecisionLog {
   readonly #records: (DecisionRecord & { readonly id: number })[] = [];
 
   append(record: DecisionRecord): number {
@@ -79,6 +79,8 @@ export class FakeRegion implements RegionOperations {
   readonly shadows = [{ name: "slow", controller: "autoscaler" }];
   /** Endpoints whose artifact was to be looked at again, in order. */
   readonly redeployed: string[] = [];
+  /** Decisions made, as /metrics tells them. */
+  counts: ReturnType<RegionOperations["decisionCounts"]> = [];
   /** What a replay comes to. */
   replayed: Replayed | null = null;
   /** Keys are required. */
@@ -86,6 +88,10 @@ export class FakeRegion implements RegionOperations {
 
   constructor(clock: Clock = new FakeClock()) {
     this.clock = clock;
+  }
+
+  decisionCounts() {
+    return this.counts;
   }
 
   watch(observer: Parameters<RegionOperations["watch"]>[0]): () => void {
