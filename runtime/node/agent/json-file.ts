@@ -1,9 +1,13 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 
-/** The value in a JSON file, or null where there is none or it can't be read: such files are conveniences, never the only copy. */
-export function readJsonFile<T>(path: string): T | null {
+/**
+ * The value in a JSON file, or null where there is none, it can't be read, or it is not of the shape that `fits` looks for
+ * (which may throw on another one): such files are conveniences, never the only copy.
+ */
+export function readJsonFile<T>(path: string, fits: (value: T) => boolean): T | null {
   try {
-    return JSON.parse(readFileSync(path, "utf8")) as T;
+    const value = JSON.parse(readFileSync(path, "utf8")) as T;
+    return fits(value) ? value : null;
   } catch {
     return null;
   }

@@ -19,7 +19,7 @@ export class RunFile {
   /** Reads the file and kills the process groups of an earlier agent that are still there. */
   constructor(dataDir: string) {
     this.#path = join(dataDir, "run.json");
-    const left = readJsonFile<Contents>(this.#path);
+    const left = readJsonFile<Contents>(this.#path, areContents);
     this.#epoch = left?.epoch ?? 0;
     const stillThere = (left?.children ?? []).filter(leftMembers);
     for (const child of stillThere) signalGroup(child.pid, "SIGKILL");
@@ -58,4 +58,8 @@ function leftMembers(child: ProcessIdentity): boolean {
   const leader = identifyProcess(child.pid);
   if (leader) return child.started !== null && leader.started === child.started;
   return child.started?.startsWith(`${bootId()}/`) === true && groupExists(child.pid);
+}
+
+function areContents({ epoch, children }: Contents): boolean {
+  return Number.isSafeInteger(epoch) && children.every(({ pid }) => Number.isSafeInteger(pid));
 }

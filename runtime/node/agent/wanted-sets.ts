@@ -14,7 +14,7 @@ export class WantedSets {
   constructor(dataDir: string, log: Log) {
     this.#path = join(dataDir, "wanted-sets.json");
     this.#log = log;
-    const sets = readJsonFile<readonly ReplicaSet[]>(this.#path) ?? [];
+    const sets = readJsonFile<readonly ReplicaSet[]>(this.#path, areSets) ?? [];
     this.#sets = new Map(sets.map((set) => [set.version.id, set]));
   }
 
@@ -41,4 +41,8 @@ export class WantedSets {
       this.#log.warn("WANTED_SETS_NOT_SAVED", { why: (error as Error).message });
     }
   }
+}
+
+function areSets(sets: readonly ReplicaSet[]): boolean {
+  return sets.every(({ version, replicas }) => typeof version.id === "string" && Array.isArray(replicas));
 }
