@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { encodeFrame, FrameDecoder, FrameError } from "../contract/wire/frames.ts";
-import type { Hello, ToAgent, ToController, ToRouter } from "../contract/wire/messages.ts";
+import type { Hello, ToAgent, ToController, ToKeeper, ToRouter } from "../contract/wire/messages.ts";
 import type { Log } from "../ports/log.ts";
 
 /** Unsent bytes at which a peer that does not read is cut off; it dials again and is told everything anew. Room for one largest frame. */
@@ -13,7 +13,7 @@ export interface Peer {
   readonly name: string;
   readonly hello: Hello;
   /** False when the peer was cut off since it does not read. */
-  send(message: ToRouter | ToAgent): boolean;
+  send(message: ToRouter | ToAgent | ToKeeper): boolean;
 }
 
 /** Receives what peers say. */
@@ -81,7 +81,7 @@ class Connection implements Peer {
     this.#log = log;
   }
 
-  send(message: ToRouter | ToAgent): boolean {
+  send(message: ToRouter | ToAgent | ToKeeper): boolean {
     if (this.#socket.destroyed) return false;
     if (this.#socket.writableLength > MAX_UNSENT_BYTES) {
       this.#log.warn("PEER_DOES_NOT_READ", { role: this.role, name: this.name });

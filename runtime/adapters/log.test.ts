@@ -29,3 +29,14 @@ test("lines under the level are not written", () => {
   log.debug("QUIET");
   expect(lines).toEqual([]);
 });
+
+test("a change of level holds at once, also for logs made from it before", () => {
+  const { log, lines } = written(true);
+  const child = log.with({ replica: "iris-1" });
+  child.setLevel("debug");
+  log.debug("NOW");
+  child.debug("NOW");
+  log.setLevel("error");
+  child.warn("QUIET");
+  expect(lines.map((line) => line.slice(13).trim())).toEqual(["DEBUG NOW", "DEBUG NOW replica=iris-1"]);
+});

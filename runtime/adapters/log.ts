@@ -1,8 +1,6 @@
 import { type Logger, pino } from "pino";
+import type { LogLevel } from "../domain/endpoint.ts";
 import type { Log, LogFields } from "../ports/log.ts";
-
-/** Lowest level that is written. */
-export type LogLevel = "debug" | "info" | "warn" | "error";
 
 /** How a log is written: `human` is one short line for a terminal, otherwise one JSON object a line. */
 export interface LogOptions {
@@ -12,20 +10,36 @@ export interface LogOptions {
   readonly write?: (line: string) => void;
 }
 
-/** A log on standard error with flat fields; `code` becomes pino's `msg`. */
-export function createLog({ level, human, write }: LogOptions): Log {
-  const out = write ?? ((line: string) => void process.stderr.write(line));
-  const settings = { level, base: null, formatters: { level: (label: string) => ({ level: label }) } };
-  return wrap(pino(settings, { write: human ? (line: string) => out(formatForPeople(line)) : out }));
+/** A log whose level can be changed while it is in use, for all that came of it by `with` too. */
+export interface LeveledLog extends Log {
+  setLevel(level: LogLevel): void;
+  with(fields: LogFields): LeveledLog;
 }
 
-function wrap(logger: Logger): Log {
+const RANK: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
+
+/** A log on standard error with flat fields; `code` becomes pino's `msg`. */
+export function createLog({ level, human, write }: LogOptions): LeveledLog {
+  const out = write ?? ((line: string) => void process.stderr.write(line));
+  // pino's children keep the level of their making; the gate before them is shared.
+  const settings = { level: "debug", base: null, formatters: { level: (label: string) => ({ level: label }) } };
+  const logger = pino(settings, { write: human ? (line: string) => out(formatForPeople(line)) : out });
+  return wrap(logger, { lowest: RANK[level] });
+}
+
+function wrap(logger: Logger, gate: { lowest: number }): LeveledLog {
+  const at = (level: LogLevel) => (code: string, fields?: LogFields) => {
+    if (RANK[level] >= gate.lowest) logger[level](fields ?? {}, code);
+  };
   return {
-    debug: (code, fields) => logger.debug(fields ?? {}, code),
-    info: (code, fields) => logger.info(fields ?? {}, code),
-    warn: (code, fields) => logger.warn(fields ?? {}, code),
-    error: (code, fields) => logger.error(fields ?? {}, code),
-    with: (fields) => wrap(logger.child(fields)),
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+    with: (fields) => wrap(logger.child(fields), gate),
+    setLevel: (level) => {
+      gate.lowest = RANK[level];
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ToAgent, ToRouter } from "../contract/wire/messages.ts";
+import type { ToAgent, ToKeeper, ToRouter } from "../contract/wire/messages.ts";
 import type { HostedReplica, ReplicaSet } from "../domain/replica.ts";
 import type { Peer } from "./controller-server.ts";
 import { ProcessHost } from "./process-host.ts";
@@ -8,8 +8,8 @@ const MACHINE = { cpuCount: 2, memoryBytes: 1, memoryAvailableBytes: 1, bootId: 
 const setOf = (version: string): ReplicaSet => ({ version: { id: version }, replicas: [] }) as unknown as ReplicaSet;
 const hostedOf = (id: string): HostedReplica => ({ id }) as unknown as HostedReplica;
 
-function agent(): Peer & { readonly told: (ToAgent | ToRouter)[] } {
-  const told: (ToAgent | ToRouter)[] = [];
+function agent(): Peer & { readonly told: (ToAgent | ToRouter | ToKeeper)[] } {
+  const told: (ToAgent | ToRouter | ToKeeper)[] = [];
   const hello = { kind: "hello", role: "agent", name: "here", epoch: 1, holds: null } as const;
   return {
     role: "agent",

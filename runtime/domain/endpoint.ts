@@ -5,6 +5,9 @@ import type { RunSettings, RuntimeKind } from "./version.ts";
 /** Who wrote the spec: an endpoint of the region file can't be changed by the API. */
 export type Origin = "api" | "file";
 
+/** Lowest level of log lines that are written. */
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
 /** How traffic is spread: to the newest good version (with an optional canary share), or fixed by the user. */
 export type TrafficPolicy =
   | {
@@ -58,7 +61,8 @@ export interface EndpointSpec {
   readonly maxBodyBytes: number;
   /** Good versions kept for rollback beside those that serve. */
   readonly keepVersions: number;
-  readonly logLevel: "debug" | "info" | "warn" | "error";
+  /** What the keepers of its replicas write; the lines of the model itself are never left out. */
+  readonly logLevel: LogLevel;
   /** Share of requests whose spans are sampled, 0..1. */
   readonly traceSampleRatio: number;
 }

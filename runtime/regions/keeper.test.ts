@@ -9,6 +9,7 @@ import { type ControllerServer, listenForPeers } from "../adapters/controller-se
 import { createLog } from "../adapters/log.ts";
 import { ENV } from "../contract/names.ts";
 import type { Hello } from "../contract/wire/messages.ts";
+import type { LogLevel } from "../domain/endpoint.ts";
 import type { ReplicaReport } from "../domain/replica.ts";
 import type { RunSettings, RuntimeKind } from "../domain/version.ts";
 import { writeTinyClassifier } from "../serving/onnx/test-model.ts";
@@ -21,11 +22,13 @@ let controller: ControllerServer | null = null;
 let replica: ChildProcess | null = null;
 let hellos: Hello[] = [];
 let reports: ReplicaReport[] = [];
+let logLevel: LogLevel;
 
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), "penstock-keeper-"));
   hellos = [];
   reports = [];
+  logLevel = "info";
 });
 
 afterEach(async () => {
@@ -37,7 +40,10 @@ afterEach(async () => {
 async function listen(): Promise<void> {
   controller = await listenForPeers(join(dataDir, "c.sock"), {
     observer: {
-      hello: (peer) => hellos.push(peer.hello),
+      hello: (peer) => {
+        hellos.push(peer.hello);
+        peer.send({ kind: "logLevel", level: logLevel });
+      },
       message: (_peer, message) => {
         if (message.kind === "replica") reports.push(message.report);
       },
@@ -232,4 +238,22 @@ test("a model that refuses its own input example never gets ready, and says what
   const last = JSON.parse(output.trim().split("\n").at(-1)!);
   expect(last).toMatchObject({ msg: "PENSTOCK_WARMUP_FAILED", why: expect.stringMatching(/400.*float32\[N, 2\]/) });
   expect(phases()).not.toContain("ready");
+});
+
+test("a keeper writes from the level on that the controller tells it, and turns to another without a restart", async () => {
+  logLevel = "debug";
+  await listen();
+  const child = start("onnx", writeTinyClassifier());
+  await linesOf(child.stderr, (line) => line.includes("REPLICA_SEEN"), 2);
+  await becomesReady();
+  for (const keeper of controller?.peers("keeper") ?? []) keeper.send({ kind: "logLevel", level: "error" });
+  const quietFrom = reports.length;
+  const seen: string[] = [];
+  createInterface({ input: child.stderr! }).on("line", (line) => seen.push(line));
+  // The word and its echo may cross one look; the looks after three more reports come well behind it.
+  await expect.poll(() => reports.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(quietFrom + 2);
+  const before = seen.length;
+  await expect.poll(() => reports.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(quietFrom + 5);
+  expect(seen.slice(before)).toEqual([]);
+  expect(new Set(reports.map(({ epoch }) => epoch)).size).toBe(1);
 });

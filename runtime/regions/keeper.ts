@@ -1,11 +1,10 @@
-import { createLog } from "../adapters/log.ts";
+import { createLog, type LeveledLog } from "../adapters/log.ts";
 import { ENV } from "../contract/names.ts";
 import type { ReplicaLaunch } from "../contract/wire/launch.ts";
 import { assert, unreachable } from "../core/assert.ts";
 import { UserError } from "../core/errors.ts";
 import { runBeside } from "../node/keeper/beside.ts";
 import { runInProcess } from "../node/keeper/in-process.ts";
-import type { Log } from "../ports/log.ts";
 import { threadEnvironment } from "../serving/thread-settings.ts";
 
 /**
@@ -30,7 +29,7 @@ async function main(): Promise<void> {
   }
 }
 
-async function runReplica(launch: ReplicaLaunch, log: Log): Promise<void> {
+async function runReplica(launch: ReplicaLaunch, log: LeveledLog): Promise<void> {
   const { runtime } = launch.version;
   switch (runtime) {
     case "onnx":

@@ -9,7 +9,8 @@ import type { RegionFile } from "../contract/spec/region-file.ts";
 import type { ControllerLaunch } from "../contract/wire/launch.ts";
 import { assemble, type RegionControl } from "../control/assemble.ts";
 import { unreachable } from "../core/assert.ts";
-import { type ApiKey, REGION_KEY } from "../domain/board.ts";
+import { type ApiKey, type BoardView, REGION_KEY } from "../domain/board.ts";
+import { endpointOfVersion, versionOfReplica } from "../domain/names.ts";
 import { Preparer } from "../node/prepare/preparer.ts";
 import { createApi } from "../operate/api/app.ts";
 import { serveApi } from "../operate/api/serve.ts";
@@ -66,6 +67,11 @@ export async function runController(launch: ControllerLaunch, deps: ControllerDe
   const server = await listenForPeers(launch.controllerSocket, {
     log: deps.log,
     observer: peerObserver(control, host, logs, peers),
+  });
+  control.board.subscribe((fact, key) => {
+    if (fact !== "spec") return;
+    const keepers = server.peers("keeper").filter(({ name }) => endpointOfVersion(versionOfReplica(name)) === key);
+    for (const keeper of keepers) sayLogLevel(control.board, keeper);
   });
   const api = createApi(
     makeOperations({
@@ -185,6 +191,12 @@ function applyFile(
   return applyKeys;
 }
 
+/** Tells a keeper its endpoint's log level. Saying it again changes nothing; a lost word is said at the next Hello. */
+function sayLogLevel(board: BoardView, keeper: Peer): void {
+  const spec = board.get("spec", endpointOfVersion(versionOfReplica(keeper.name)));
+  if (spec.kind === "known") keeper.send({ kind: "logLevel", level: spec.value.logLevel });
+}
+
 function peerObserver(
   control: RegionControl,
   host: ProcessHost,
@@ -194,6 +206,7 @@ function peerObserver(
   return {
     hello: (peer) => {
       if (peer.role === "agent") host.connected(peer);
+      if (peer.role === "keeper") sayLogLevel(control.board, peer);
       if (peer.role !== "router") return;
       routers.set(peer.name, peer);
       control.routerConnected(peer.name, peer.hello.holds);

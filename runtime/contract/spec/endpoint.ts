@@ -131,8 +131,11 @@ export const endpointInput = z
     queue: queue.prefault({}),
     maxBodyBytes: z.int().min(1).max(8_589_934_592).default(67_108_864),
     keepVersions: z.int().min(1).max(20).default(3),
-    logLevel: z.enum(["debug", "info", "warn", "error"]).default("info"),
-    traceSampleRatio: z.number().min(0).max(1).default(0.01),
+    logLevel: z
+      .enum(["debug", "info", "warn", "error"])
+      .default("info")
+      .describe("Lowest level that the keepers of its replicas write, at once; the model's own lines all stay"),
+    traceSampleRatio: z.number().min(0).max(1).default(0.01).describe("Share of requests that leave a span"),
   })
   .refine((input) => input.model !== "" || input.run.command !== null || input.run.url !== null, {
     message: "give a model, or run.command or run.url for a custom runtime",

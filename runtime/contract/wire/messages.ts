@@ -1,3 +1,4 @@
+import type { LogLevel } from "../../domain/endpoint.ts";
 import type { RouterLoad } from "../../domain/load.ts";
 import type { EndpointName, Epoch, ReplicaId, VersionId } from "../../domain/names.ts";
 import type { HostedReplica, Machine, ReplicaReport, ReplicaSet } from "../../domain/replica.ts";
@@ -52,5 +53,8 @@ export type ToAgent =
   | { readonly kind: "replicaSet"; readonly set: ReplicaSet }
   | { readonly kind: "removeVersion"; readonly version: VersionId };
 
+/** What the controller says to a keeper: after each Hello, and when its endpoint's spec changes. */
+export type ToKeeper = { readonly kind: "logLevel"; readonly level: LogLevel };
+
 /** Any message of our own wire. */
-export type WireMessage = ToController | ToRouter | ToAgent;
+export type WireMessage = ToController | ToRouter | ToAgent | ToKeeper;

@@ -7,9 +7,10 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../adapters/clock.ts";
+import type { LeveledLog } from "../../adapters/log.ts";
 import { systemRandom } from "../../adapters/random.ts";
 import type { ReplicaLaunch } from "../../contract/wire/launch.ts";
-import type { Log } from "../../ports/log.ts";
+
 import type { ChildContext, RunningEngine, StartChildEngine } from "../../serving/contract.ts";
 import { COUNTERS_BYTES, readCounts } from "../../serving/replica-counters.ts";
 import { serveHealth } from "./health-server.ts";
@@ -31,7 +32,7 @@ export async function runBeside(
   launch: ReplicaLaunch,
   start: StartChildEngine,
   environment: ChildContext["environment"],
-  log: Log,
+  log: LeveledLog,
 ): Promise<void> {
   const probeSecret = randomBytes(16).toString("hex");
   const link = new ReportLink(launch, { clock: systemClock, random: systemRandom, log });

@@ -132,6 +132,8 @@ export class Keeper {
     this.#report();
     const nowMs = performance.now();
     const cpuRatio = this.#cpuRatio(nowMs, this.#latest.resources.cpuMsTotal);
+    const { phase, inFlight, progressTotal } = this.#latest;
+    this.#options.log.debug("REPLICA_SEEN", { phase, inFlight, progressTotal, cpuRatio: Number(cpuRatio.toFixed(2)) });
     if (this.#phase === "ready") this.#judge(nowMs, cpuRatio);
   }
 
@@ -148,7 +150,10 @@ export class Keeper {
     }));
     const judgement = decideLiveness({ classes, counted: engine.counted, cpuRatio }, this.#judgeMemory, nowMs);
     this.#judgeMemory = judgement.memory;
-    for (const requestClass of judgement.canariesDue) canaries.send(requestClass);
+    for (const requestClass of judgement.canariesDue) {
+      this.#options.log.debug("CANARY_SENT", { requestClass });
+      canaries.send(requestClass);
+    }
     if (judgement.stuck === null) return;
     this.#options.log.error("REPLICA_STUCK", judgement.stuck);
     this.#enter("stuck");
