@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -43,4 +43,16 @@ test("an aborted hash stops", async () => {
   writeFileSync(join(folder, "a"), "one");
   const options = { signal: AbortSignal.abort(), onProgress: () => {} };
   await expect(digestFiles(folder, ["a"], options)).rejects.toThrow(/abort/i);
+});
+
+test("work that was called off before it began leaves no file open", async () => {
+  writeFileSync(join(folder, "a"), "one");
+  const calledOff = { signal: AbortSignal.abort(new Error("superseded")), onProgress: () => {} };
+  const openFiles = () => readdirSync("/proc/self/fd").length;
+  const before = openFiles();
+  for (let round = 0; round < 50; round++) {
+    await expect(digestFiles(folder, ["a"], calledOff)).rejects.toThrow("superseded");
+  }
+  // Each round left one behind; a few may come and go by other hands.
+  expect(openFiles() - before).toBeLessThan(25);
 });

@@ -22,6 +22,8 @@ export async function digestFiles(
   const list = createHash("sha256").update("penstock artifact 1\n");
   let doneBytes = 0;
   for (const file of files) {
+    // A stream that is made with a signal already aborted never closes its file (Node 24).
+    options.signal.throwIfAborted();
     const content = createHash("sha256");
     const before = doneBytes;
     for await (const chunk of createReadStream(join(root, file), {

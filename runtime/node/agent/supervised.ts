@@ -141,7 +141,10 @@ export class Supervised {
     this.#slot = afterExit(this.#slot, this.#policy, clock.monoMs());
     const fields = { process: id, epoch: this.#epoch, code: exit.code, signal: exit.signal };
     if (asked) log.info("PROCESS_ENDED", fields);
-    else log.warn("PROCESS_DIED", { ...fields, failedStarts: this.#slot.failedStarts });
+    else {
+      const lastLine = this.#options.output.lastLines.at(-1) ?? "";
+      log.warn("PROCESS_DIED", { ...fields, failedStarts: this.#slot.failedStarts, lastLine });
+    }
     this.#options.onChange();
     this.#drive();
   }

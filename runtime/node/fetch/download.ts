@@ -72,6 +72,8 @@ export async function download(
 
 /** SHA-256 of a file as 64 hex digits; about 1.5 GB/s. */
 export async function sha256OfFile(path: string, signal: AbortSignal): Promise<string> {
+  // A stream that is made with a signal already aborted never closes its file (Node 24).
+  signal.throwIfAborted();
   const hash = createHash("sha256");
   for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20, signal })) hash.update(chunk as Buffer);
   return hash.digest("hex");
