@@ -27,7 +27,7 @@ export async function up(options: UpOptions): Promise<void> {
       dataDir: options.dataDir ?? null,
       shadows: (options.shadow ?? []).map(shadowOf),
       key: options.key ?? process.env.PENSTOCK_KEY ?? null,
-      verbose: false,
+      debug: options.debug === true,
       onServing: ({ baseUrl }) => {
         if (options.open === true) openBrowser(`${baseUrl}/console`);
       },

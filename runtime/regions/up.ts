@@ -19,8 +19,8 @@ const SAME_WISH_MS = 500;
 export interface UpOptions extends Omit<LocalRegionOptions, "configFile" | "log"> {
   /** Path of the region file; null: the example region. */
   readonly configFile: string | null;
-  /** Also tell what the agent does. */
-  readonly verbose: boolean;
+  /** Also tell all that the agent does. */
+  readonly debug: boolean;
   /** Admin key for reading the endpoints' states where keys are required; null: they are then not told. */
   readonly key: string | null;
   /** Called once the region answers. */
@@ -41,7 +41,7 @@ export interface Screen {
  * ends it in order, a second one at once. Resolves with the exit code. Errors: UserError where it can't start.
  */
 export async function runUp(options: UpOptions, screen: Screen): Promise<number> {
-  const level = options.verbose ? "info" : "warn";
+  const level = options.debug ? "debug" : "warn";
   const log = createLog({ level, human: process.stderr.isTTY === true });
   const region = await startLocalRegion({ ...options, configFile: options.configFile ?? EXAMPLE_REGION, log });
   const ending = new AbortController();
@@ -116,7 +116,9 @@ async function tellEndpoints(
 const isUsable = ({ status }: EndpointState): boolean => status.word === "ready" || status.word === "asleep";
 
 async function lineToCopy(endpoint: EndpointState, region: LocalRegion, reader: RegionReader): Promise<string> {
-  const inputs = endpoint.doors[0] === "openai" ? null : await reader.inputs(endpoint.name);
+  // An endpoint asleep is not woken for it: its model would be loaded to print a line.
+  const tells = endpoint.status.word === "ready" && endpoint.doors[0] !== "openai";
+  const inputs = tells ? await reader.inputs(endpoint.name) : null;
   return curlLine({ ...endpoint, inputs }, region);
 }
 
