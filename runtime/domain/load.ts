@@ -35,8 +35,6 @@ export interface VersionLoad {
   readonly firstByteMsBuckets: readonly number[];
   readonly serviceMsTotal: number;
   readonly firstByteMsTotal: number;
-  /** Highest in flight seen in this report's interval. */
-  readonly inFlightPeak: number;
 }
 
 /** Load of one replica as one router sees it. */

@@ -102,7 +102,6 @@ function routerLoad(view: LabView, seq: number): RouterLoad {
     firstByteMsBuckets: EMPTY_BUCKETS,
     serviceMsTotal: load.serviceMsTotal,
     firstByteMsTotal: 0,
-    inFlightPeak: load.inFlight,
   };
   return {
     router: "router-0",

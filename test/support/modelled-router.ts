@@ -228,7 +228,6 @@ export class ModelledRouter {
       serviceMsBuckets: NO_BUCKETS,
       firstByteMsBuckets: NO_BUCKETS,
       firstByteMsTotal: 0,
-      inFlightPeak: counts.inFlight,
     };
   }
 }

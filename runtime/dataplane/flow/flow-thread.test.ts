@@ -209,11 +209,3 @@ describe("threads", () => {
     expect(stand.ready(1)).toEqual([waiting]);
   });
 });
-
-test("the peak of an interval is the most in flight over all threads, and the next interval starts at what is in flight", () => {
-  const stand = new Stand(snapshot([version("v1", 9, ["r0"])]), { threads: 2 });
-  const leases = [0, 1, 0, 1].map((thread) => ({ thread, lease: stand.admit({}, thread) }));
-  for (const { thread, lease } of leases.slice(1)) stand.threads[thread]!.settle(lease, "completed", stand.nowMs);
-  expect(versionLoad(stand)).toMatchObject({ inFlight: 1, inFlightPeak: 4 });
-  expect(versionLoad(stand).inFlightPeak).toBe(1);
-});

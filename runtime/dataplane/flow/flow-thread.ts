@@ -105,7 +105,6 @@ export class FlowThread<R extends Asked> {
       lease.risingEdge = this.#room.enter(lease, "line");
     } else this.#counters.add(version.slot, COUNTER.turnedAway, 1);
     this.#counters.close(version.slot);
-    if (seat !== null) this.#raisePeak(version.slot);
     return seat !== null || waits ? lease : "queue-full";
   }
 
@@ -265,7 +264,6 @@ export class FlowThread<R extends Asked> {
     this.#room.unreserve(lease.endpoint, lease.request);
     this.#begin(lease, seat, nowMs);
     this.#counters.close(slot);
-    this.#raisePeak(slot);
     return lease;
   }
 
@@ -333,15 +331,6 @@ export class FlowThread<R extends Asked> {
     );
     this.#room.enter(lease, list);
     this.#counters.close(to.slot);
-  }
-
-  #raisePeak(slot: number): void {
-    const { inFlight, peak } = this.#memory;
-    let sum = 0;
-    for (const row of inFlight) sum += row[slot]!;
-    for (let seen = peak[slot]!; sum > seen; seen = Atomics.load(peak, slot)) {
-      if (Atomics.compareExchange(peak, slot, seen, sum) === seen) return;
-    }
   }
 }
 

@@ -61,7 +61,6 @@ function readVersion(memory: FlowMemory, slot: number, nowMs: number): Omit<Vers
     firstByteMsBuckets: histogram(COUNTER.firstByteBuckets),
     serviceMsTotal: sum[COUNTER.serviceMs]!,
     firstByteMsTotal: sum[COUNTER.firstByteMs]!,
-    inFlightPeak: Math.max(inFlight, Atomics.exchange(memory.peak, slot, inFlight)),
   };
 }
 

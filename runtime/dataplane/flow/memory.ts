@@ -51,7 +51,6 @@ export interface FlowMemory extends FlowSizes {
   readonly progressMs: Float64Array;
   /** Requests in the fair queues of all threads. */
   readonly waiting: Int32Array;
-  readonly peak: Int32Array;
   /** Thread that is served first among equals. */
   readonly turn: Int32Array;
   /** Places and KiB that waiting requests of all threads take of an endpoint's bounds. */
@@ -124,7 +123,6 @@ function layOut(shared: SharedArrayBuffer | null, sizes: FlowSizes): { memory: F
     outUntilMs: floats(replicaSlots),
     progressMs: floats(replicaSlots),
     waiting: ints(versionSlots),
-    peak: ints(versionSlots),
     turn: ints(versionSlots),
     places: ints(versionSlots),
     kib: ints(versionSlots),

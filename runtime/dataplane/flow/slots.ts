@@ -145,8 +145,7 @@ export class SlotPlanner {
   }
 
   #clearVersion(slot: number): void {
-    const { peak, turn, counters } = this.#memory;
-    peak[slot] = 0;
+    const { turn, counters } = this.#memory;
     turn[slot] = 0;
     for (const row of counters) row.fill(0, slot * COUNTER_CELLS, (slot + 1) * COUNTER_CELLS);
   }

@@ -112,7 +112,6 @@ export function aVersionLoad(fields: Partial<VersionLoad> = {}): VersionLoad {
     firstByteMsBuckets: empty,
     serviceMsTotal: 0,
     firstByteMsTotal: 0,
-    inFlightPeak: 0,
     ...fields,
   };
 }
