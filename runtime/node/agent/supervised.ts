@@ -142,8 +142,10 @@ export class Supervised {
     const fields = { process: id, epoch: this.#epoch, code: exit.code, signal: exit.signal };
     if (asked) log.info("PROCESS_ENDED", fields);
     else {
-      const lastLine = this.#options.output.lastLines.at(-1) ?? "";
-      log.warn("PROCESS_DIED", { ...fields, failedStarts: this.#slot.failedStarts, lastLine });
+      const lines = this.#options.output.lastLines;
+      // The last thing that Node says of an error that ended it is its own version.
+      const why = lines.findLast((line) => /error/i.test(line)) ?? lines.at(-1) ?? "";
+      log.warn("PROCESS_DIED", { ...fields, failedStarts: this.#slot.failedStarts, why });
     }
     this.#options.onChange();
     this.#drive();
