@@ -134,12 +134,12 @@ function addControllers(
   });
   driver.add({
     controller: laws.capacity,
-    listens: ["rollout", "wanted", "floor", "replicaSet", "hosted", "machine"],
+    listens: ["rollout", "wanted", "replicaSet", "hosted", "machine"],
     publish: factPerKey(board.writer("granted"), () => board.keys("granted")),
   });
   driver.add({
     controller: laws.fleet,
-    listens: ["spec", "rollout", "wanted", "floor", "granted", "replica", "hosted", "machine", "routerLoad"],
+    listens: ["spec", "rollout", "wanted", "granted", "replica", "hosted", "machine", "routerLoad"],
     publish: oneFact(board.writer("replicaSet")),
   });
   driver.add({

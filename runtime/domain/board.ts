@@ -1,7 +1,7 @@
 import type { Known } from "../core/known.ts";
 import type { EndpointSpec } from "./endpoint.ts";
 import type { RouterLoad } from "./load.ts";
-import type { Floor, Granted, HostedReplica, Machine, ReplicaReport, ReplicaSet, Wanted } from "./replica.ts";
+import type { Granted, HostedReplica, Machine, ReplicaReport, ReplicaSet, Wanted } from "./replica.ts";
 import type { Prepared, Rollout } from "./rollout.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -15,8 +15,6 @@ export interface Facts {
   readonly rollout: Rollout;
   /** version; autoscaler. */
   readonly wanted: Wanted;
-  /** version; warmpool. */
-  readonly floor: Floor;
   /** version; capacity. */
   readonly granted: Granted;
   /** version; fleet. */

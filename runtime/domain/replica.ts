@@ -90,12 +90,6 @@ export interface Granted {
   readonly replicas: number;
 }
 
-/** Replicas that must exist whatever the load: the `floor` fact, warmpool the only writer. */
-export interface Floor {
-  readonly version: VersionId;
-  readonly replicas: number;
-}
-
 /** What the machine (or pool) has to give: the `machine` fact, the agent the only writer. */
 export interface Machine {
   readonly cpuCount: number;

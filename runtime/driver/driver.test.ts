@@ -11,7 +11,7 @@ import { replayDecision } from "./replay.ts";
 
 type Doubler = Controller<
   BoardView,
-  { readonly floor: number },
+  { readonly granted: number },
   { readonly made: number },
   { readonly made: number },
   number
@@ -20,22 +20,22 @@ type Doubler = Controller<
 const errors: string[] = [];
 const log: Log = { debug() {}, info() {}, warn() {}, error: (code) => errors.push(code), with: () => log };
 
-/** Doubles the floor of `iris-1`; everything about it can be changed by a test. */
+/** Doubles the grant of `iris-1`; everything about it can be changed by a test. */
 function doubler(change: Partial<Doubler> = {}): Doubler {
   return {
     name: "doubler",
     scope: "region",
     pace: { everyMs: 5_000, minGapMs: 100 },
     observe: (board) => {
-      const floor = board.get("floor", "iris-1");
-      return { floor: floor.kind === "known" ? floor.value.replicas : 0 };
+      const granted = board.get("granted", "iris-1");
+      return { granted: granted.kind === "known" ? granted.value.replicas : 0 };
     },
     init: (kept) => kept ?? { made: 0 },
     keep: (memory) => memory,
     decide: (world, memory) => ({
       memory: { made: memory.made + 1 },
-      output: world.floor * 2,
-      because: { reason: "double", inputs: { floor: world.floor } },
+      output: world.granted * 2,
+      because: { reason: "double", inputs: { granted: world.granted } },
       wakeAtMs: null,
     }),
     ...change,
@@ -53,12 +53,12 @@ describe("the driver", () => {
   let kept: MemoryKeptStore;
   let driver: Driver;
   let outputs: string[];
-  let setFloor: (replicas: number) => void;
+  let setGranted: (replicas: number) => void;
 
   const add = (controller: Doubler) =>
     driver.add({
       controller,
-      listens: ["floor"],
+      listens: ["granted"],
       publish: (_key, output) => outputs.push(`${clock.monoMs()}: ${output}`),
     });
 
@@ -70,17 +70,17 @@ describe("the driver", () => {
     kept = new MemoryKeptStore();
     driver = new Driver({ board, clock, log, kept, decisions });
     outputs = [];
-    const writer = board.writer("floor");
-    setFloor = (replicas) => writer.set("iris-1", { version: "iris-1", replicas });
+    const writer = board.writer("granted");
+    setGranted = (replicas) => writer.set("iris-1", { version: "iris-1", replicas });
   });
 
   it("decides on a change at once, but never twice within the gap, and at least each period", () => {
     add(doubler());
     driver.start();
     clock.runFor(1_000);
-    for (const floor of [1, 2, 3]) setFloor(floor);
+    for (const granted of [1, 2, 3]) setGranted(granted);
     clock.runFor(1);
-    setFloor(4);
+    setGranted(4);
     clock.runFor(9_000);
     // Start at 0; the burst at 1,000 is one decision; the change at 1,001 waits for the gap of 100; then each 5,000.
     expect(outputs).toEqual(["0: 0", "1000: 6", "1100: 8", "6100: 8"]);
@@ -106,13 +106,13 @@ describe("the driver", () => {
     add(doubler());
     driver.start();
     clock.runFor(6_000);
-    setFloor(3);
+    setGranted(3);
     clock.runFor(10_000);
     const records = decisions.list({ limit: 10 });
     expect(records.map((record) => record.output)).toEqual([6, 0]);
     expect(records.map((record) => replayDecision(record, doubler())?.same)).toEqual([true, true]);
     const other = doubler({
-      decide: (world, memory) => ({ ...doubler().decide(world, memory, clock.now()), output: world.floor * 3 }),
+      decide: (world, memory) => ({ ...doubler().decide(world, memory, clock.now()), output: world.granted * 3 }),
     });
     expect(records.map((record) => replayDecision(record, other)?.same)).toEqual([false, true]);
   });
@@ -122,10 +122,10 @@ describe("the driver", () => {
     driver.addShadow(
       "triple",
       doubler({
-        decide: (world, memory, now) => ({ ...doubler().decide(world, memory, now), output: world.floor * 3 }),
+        decide: (world, memory, now) => ({ ...doubler().decide(world, memory, now), output: world.granted * 3 }),
       }),
     );
-    setFloor(2);
+    setGranted(2);
     driver.start();
     clock.runFor(10);
     expect(outputs).toEqual(["0: 4"]);
@@ -146,7 +146,7 @@ describe("the driver", () => {
     driver.addShadow("broken", doubler(fault));
     driver.start();
     clock.runFor(50);
-    setFloor(2);
+    setGranted(2);
     clock.runFor(6_000);
     // As without a shadow: the start, the change at 50 held to the gap of 100, then the period of 5,000.
     expect(outputs).toEqual(["0: 0", "100: 4", "5100: 4"]);
@@ -165,12 +165,12 @@ describe("the driver", () => {
           throw new Error("a bug");
         },
       }),
-      listens: ["floor"],
+      listens: ["granted"],
       publish: () => {},
     });
     driver.start();
     clock.runFor(2_000);
-    setFloor(1);
+    setGranted(1);
     clock.runFor(6_000);
     // 1 s, then 2 s, then 4 s after the failure before; the change at 2,000 does not bring it forward.
     expect(calls).toEqual([0, 1_000, 3_000, 7_000]);

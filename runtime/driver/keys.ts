@@ -9,7 +9,6 @@ const KEYED_BY: Readonly<Record<FactName, "endpoint" | "version" | "replica" | "
   prepared: "endpoint",
   rollout: "endpoint",
   wanted: "version",
-  floor: "version",
   granted: "version",
   replicaSet: "version",
   snapshot: "region",

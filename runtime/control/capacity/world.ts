@@ -74,9 +74,8 @@ export function observeCapacity(board: BoardView): CapacityWorld {
 /** `least` is the replicas that its phase asks for; null where the version ends. */
 function needOf(board: BoardView, version: Version, least: number | null): Omit<VersionNeed, "residentBytes"> {
   const wanted = board.get("wanted", version.id);
-  const floor = board.get("floor", version.id);
   const { held, leaving } = countReplicas(board, version.id);
-  const guaranteed = least === null ? 0 : Math.max(least, floor.kind === "known" ? floor.value.replicas : 0);
+  const guaranteed = least ?? 0;
   const asked = least === null || wanted.kind === "missing" ? 0 : wanted.value.replicas;
   return {
     id: version.id,

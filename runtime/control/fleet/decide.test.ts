@@ -18,7 +18,6 @@ function worldOf(change: Partial<FleetWorld> = {}): FleetWorld {
     version,
     phase: "serving" as const,
     wanted: 0,
-    floor: 0,
     granted: 100,
     requestMs: 60_000,
     hostKnown: true,
@@ -49,8 +48,8 @@ function run(memory: FleetMemory, world: FleetWorld, atMs: number) {
 const start = () => run(initFleet(null), worldOf({ wanted: 3 }), 0);
 
 describe("fleet", () => {
-  it("wants min(max(wanted, floor), granted) and says what bound it", () => {
-    expect(run(initFleet(null), worldOf({ wanted: 2, floor: 3 }), 0)).toMatchObject({ shown: ["1", "2", "3"] });
+  it("wants min(wanted, granted) and says what bound it", () => {
+    expect(run(initFleet(null), worldOf({ wanted: 3 }), 0)).toMatchObject({ shown: ["1", "2", "3"] });
     const bound = run(initFleet(null), worldOf({ wanted: 5, granted: 2 }), 0);
     expect([bound.shown, bound.because.reason]).toEqual([["1", "2"], "limit: granted"]);
   });
@@ -148,16 +147,14 @@ const worlds = fc
     replicas,
     phase: fc.constantFrom("staging", "serving", "draining", "kept", "failed", null),
     wanted: fc.option(fc.nat(8)),
-    floor: fc.nat(3),
     granted: fc.option(fc.nat(8)),
     reported: fc.nat(3),
   })
-  .map(({ replicas: all, phase, wanted, floor, granted, reported }): FleetWorld => {
+  .map(({ replicas: all, phase, wanted, granted, reported }): FleetWorld => {
     const rows = all.map(({ ordinal, ...rest }) => ({ id: idOf(ordinal), epoch: 1, ...rest }));
     return worldOf({
       phase,
       wanted,
-      floor,
       granted,
       hosted: rows.map(({ id, state, epoch }) => ({ id, state, epoch })),
       reports: rows.map(({ id, phase: at, epoch, inFlight }) => ({ id, phase: at, epoch, inFlight })),
@@ -190,14 +187,14 @@ describe("fleet, for any world", () => {
     );
   });
 
-  it("never has more serving replicas than granted, nor fewer than min(floor, granted)", () => {
+  it("never has more serving replicas than granted, and as many as wanted where they are", () => {
     fc.assert(
       fc.property(past, worlds, (series, world) => {
         const { memory, atMs } = live(series);
         if (world.granted === null || world.phase !== "serving") return;
         const serving = run(memory, world, atMs).output?.replicas.filter((replica) => !replica.draining).length ?? 0;
         expect(serving).toBeLessThanOrEqual(world.granted);
-        expect(serving).toBeGreaterThanOrEqual(Math.min(world.floor, world.granted));
+        if (world.wanted !== null) expect(serving).toBe(Math.min(world.wanted, world.granted));
       }),
     );
   });

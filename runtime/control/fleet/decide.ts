@@ -15,7 +15,7 @@ const CRASH_RETRY_MAX_MS = 960_000;
 const DRAIN_CHECK_MS = 1_000;
 
 /**
- * Decides which replicas of a version exist: min(max(wanted, floor), granted) that serve, and those still draining.
+ * Decides which replicas of a version exist: min(wanted, granted) that serve, and those still draining.
  * Identities stay: what is there is kept, draining ones are taken back before new ones start, surplus ones drain by
  * least work and leave once they are idle by proof or their grace is over.
  */
@@ -98,8 +98,7 @@ function adopt(world: FleetWorld, slots: readonly Slot[]): readonly Slot[] {
 function countOf(world: FleetWorld, slots: readonly Slot[]): { readonly count: number; readonly reason: string } {
   const live = slots.filter((slot) => slot.drain === null).length;
   if (world.phase !== "serving" && world.phase !== "staging") return { count: 0, reason: "drain: version ends" };
-  const floor = Math.max(world.floor, world.phase === "staging" ? 1 : 0);
-  const asked = Math.max(world.wanted ?? live, floor);
+  const asked = Math.max(world.wanted ?? live, world.phase === "staging" ? 1 : 0);
   const count = Math.min(asked, world.granted ?? live);
   if (world.granted === null) return { count, reason: "hold: missing-grant" };
   if (world.wanted === null && asked === live) return { count, reason: "hold: missing-wanted" };
@@ -161,7 +160,6 @@ function explain(world: FleetWorld, slots: readonly Slot[], reason: string): Bec
     inputs: {
       phase: world.phase,
       wanted: world.wanted,
-      floor: world.floor,
       granted: world.granted,
       live: slots.length - draining,
       draining,

@@ -11,7 +11,6 @@ export interface FleetWorld {
   readonly version: Version | null;
   readonly phase: VersionPhase | null;
   readonly wanted: number | null;
-  readonly floor: number;
   readonly granted: number | null;
   /** Longest time one request may take; null once the endpoint is gone. */
   readonly requestMs: number | null;
@@ -42,13 +41,11 @@ export function observeFleet(board: BoardView, key: string): FleetWorld {
   const rolled = rollout.kind === "known" ? rolledVersion(rollout.value, key) : null;
   const spec = board.get("spec", endpointOfVersion(key));
   const wanted = board.get("wanted", key);
-  const floor = board.get("floor", key);
   const granted = board.get("granted", key);
   return {
     version: rolled?.version ?? null,
     phase: rolled?.phase ?? null,
     wanted: wanted.kind === "known" ? wanted.value.replicas : null,
-    floor: floor.kind === "known" ? floor.value.replicas : 0,
     granted: granted.kind === "known" ? granted.value.replicas : null,
     requestMs: spec.kind === "known" ? spec.value.timeouts.requestMs : null,
     hostKnown: board.keys("machine").length > 0,

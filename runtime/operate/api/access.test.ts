@@ -141,7 +141,7 @@ test("a change of another endpoint, or one that alters nothing seen, sends no ev
   const stream = await openStream("/api/v1/events?endpoint=iris");
   await stream.next();
   region.applySpec(aSpec({ name: "other" }));
-  region.board.put("floor", aVersion().id, { version: aVersion().id, replicas: 1 });
+  region.board.put("machine", "here", { cpuCount: 2, memoryBytes: 1, memoryAvailableBytes: 1, bootId: "b" });
   clock.advance(1_000);
   region.applySpec({ ...aSpec(), generation: 2 });
   clock.advance(200);

@@ -80,7 +80,6 @@ function endpointsTouched(fact: FactName, key: string, all: readonly EndpointNam
     case "rollout":
       return [key];
     case "wanted":
-    case "floor":
     case "granted":
     case "replicaSet":
       return [endpointOfVersion(key)];
