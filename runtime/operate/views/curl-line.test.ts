@@ -26,7 +26,12 @@ describe("the line to copy", () => {
   });
   test("names the key's variable where keys are required", () => {
     const line = curlLine({ name: "own", doors: ["raw"], inputs: null }, { ...REACH, keysRequired: true });
-    expect(line).toBe('curl http://127.0.0.1:8080/serving-endpoints/own/ -H "authorization: Bearer $PENSTOCK_KEY"');
+    expect(line).toBe('curl http://127.0.0.1:8080/endpoints/own/ -H "authorization: Bearer $PENSTOCK_KEY"');
+  });
+  test("of a server of one's own, whose doors are all open, asks its own path and not for a chat", () => {
+    expect(curlLine({ name: "own", doors: ["openai", "mlflow", "kserve", "raw"], inputs: null }, REACH)).toBe(
+      "curl http://127.0.0.1:8080/endpoints/own/",
+    );
   });
   test("asks a model that tells no inputs what it is", () => {
     expect(curlLine({ name: "m", doors: ["kserve"], inputs: null }, REACH)).toBe(

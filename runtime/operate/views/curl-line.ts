@@ -27,7 +27,8 @@ export function curlLine({ name, doors, inputs }: EndpointText, { baseUrl, keysR
   const key = keysRequired ? ' -H "authorization: Bearer $PENSTOCK_KEY"' : "";
   const post = (path: string, body: unknown): string =>
     `curl ${baseUrl}${path}${key} -H 'content-type: application/json' -d '${shellQuoted(JSON.stringify(body))}'`;
-  const [door] = doors;
+  // What a server of one's own speaks is not known: all its doors stand open, and only its own paths surely answer.
+  const door = doors.includes("raw") ? "raw" : doors[0];
   switch (door) {
     case "openai":
       return post("/v1/chat/completions", {
@@ -40,7 +41,7 @@ export function curlLine({ name, doors, inputs }: EndpointText, { baseUrl, keysR
         ? `curl ${baseUrl}/v2/models/${name}${key}`
         : post(`/serving-endpoints/${name}/invocations`, { inputs: exampleInputs(inputs) });
     default:
-      return `curl ${baseUrl}/serving-endpoints/${name}/${key}`;
+      return `curl ${baseUrl}/endpoints/${name}/${key}`;
   }
 }
 
