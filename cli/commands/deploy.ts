@@ -14,6 +14,8 @@ import { type DeployStage, deployStage } from "../deploy-stage.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { type CommonOptions, endpointPath, openSession, type Session } from "../session.ts";
 import { bar } from "../terminal/bar.ts";
+import { logText } from "../terminal/log-text.ts";
+import { styleFor } from "../terminal/style.ts";
 import { printable } from "../terminal/table.ts";
 
 /** Between two tries to get the event stream back: the controller may be starting again. */
@@ -110,7 +112,7 @@ async function waitUntilServed(
 }
 
 function failure(name: string, stage: Extract<DeployStage, { kind: "failed" }>): CliError {
-  const lines = stage.lastLog.map((line) => `\n  | ${printable(line)}`).join("");
+  const lines = stage.lastLog.map((line) => `\n  | ${logText(line, styleFor(false))}`).join("");
   return new CliError("PENSTOCK_DEPLOY_FAILED", `${name}: ${printable(stage.why)}${lines}`, printable(stage.todo));
 }
 

@@ -1,7 +1,7 @@
 import { timeText } from "../../runtime/core/format.ts";
 import type { LogLine } from "../../runtime/operate/logs/log-book.ts";
 import { type CommonOptions, openSession } from "../session.ts";
-import { printable } from "../terminal/table.ts";
+import { logText } from "../terminal/log-text.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 /** Options of `penstock logs`. */
@@ -29,7 +29,10 @@ export async function logs(name: string | undefined, options: LogsOptions): Prom
 
 function printLine(terminal: Terminal, line: LogLine): void {
   if (terminal.json) terminal.print(JSON.stringify(line));
-  else terminal.print(`${terminal.style.dim(`${timeText(line.atMs)} ${line.source}`)} ${printable(line.line)}`);
+  else {
+    const from = terminal.style.dim(`${timeText(line.atMs)} ${line.source}`);
+    terminal.print(`${from} ${logText(line.line, terminal.style)}`);
+  }
 }
 
 /** Never aborts: Ctrl-C ends the process, which is how a follow ends. */

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { addLines, matchingLines, readLine } from "./log-lines.ts";
+import { readLine } from "../../../logs/read-line.ts";
+import { addLines, matchingLines } from "./log-lines.ts";
 
 const line = (text: string) => ({ source: "router", atMs: 0 as never, line: text });
 

@@ -1,4 +1,4 @@
-import { readLine } from "../logs/log-lines.ts";
+import { readLine } from "../../../logs/read-line.ts";
 
 /** The text of one log line; a structured line's code stands out from its fields. */
 export function LogText({ line }: { readonly line: string }) {
