@@ -107,7 +107,7 @@ function unreachable(url: string, error: unknown): CliError {
   return new CliError(
     "PENSTOCK_UNREACHABLE",
     `no region answers at ${url} (${why || "no connection"})`,
-    "Start one with `penstock up`, or name another with --url or PENSTOCK_URL.",
+    "Start one with `penstock up`, or name another with --url or PENSTOCK_URL (of one with a --data-dir: PENSTOCK_DATA_DIR).",
     EXIT.unreachable,
   );
 }

@@ -42,20 +42,27 @@ async function machineChecks(): Promise<Check[]> {
     freeBytes < LOW_DISK_BYTES
       ? { name: "disk", verdict: "warn", message: free, todo: "Free some: models and environments need gibibytes." }
       : { name: "disk", verdict: "pass", message: free, todo: null },
-    await programCheck(
-      "uv",
-      ["--version"],
-      "MLflow models need it: see https://docs.astral.sh/uv, or `pip install uv`.",
-    ),
-    await programCheck("python3", ["--version"], "MLflow models need a Python 3."),
+    (await programCheck("uv", ["--version"])) ?? {
+      name: "uv",
+      verdict: "pass",
+      message: "not on the PATH; the first MLflow model brings one along",
+      todo: null,
+    },
+    (await programCheck("python3", ["--version"])) ?? {
+      name: "python3",
+      verdict: "warn",
+      message: "not found on the PATH",
+      todo: "MLflow models need a Python 3 (3.10 to 3.13) with pip and venv.",
+    },
   ];
 }
 
-async function programCheck(program: string, args: string[], todo: string): Promise<Check> {
+/** The version that a program tells, or null where it can't be run. */
+async function programCheck(program: string, args: string[]): Promise<Check | null> {
   try {
     const { stdout } = await promisify(execFile)(program, args);
     return { name: program, verdict: "pass", message: stdout.trim(), todo: null };
   } catch {
-    return { name: program, verdict: "warn", message: "not found on the PATH", todo };
+    return null;
   }
 }

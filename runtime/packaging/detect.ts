@@ -18,7 +18,7 @@ export interface Detected {
 
 /** What may stand at `model`, for messages. */
 const ALLOWED =
-  "a folder saved by MLflow (with MLmodel), an .onnx file or a folder with one, a .gguf file or a folder with one, or any folder together with run.command";
+  "a folder saved by MLflow (with MLmodel), an .onnx file or a folder with one, a .gguf file or a folder with one, or any folder together with a command (--command, or run.command in a file)";
 
 /** Files whose format says nothing of how to serve them, and the way on. */
 const ADVICE: Readonly<Record<string, string>> = {
@@ -165,7 +165,7 @@ function notAModel(path: string, files: readonly string[]): UserError {
     "PENSTOCK_NOT_A_MODEL",
     `${path} is nothing that can be served; it holds ${files.length === 0 ? "no files" : sample(files)}. Allowed is ${ALLOWED}`,
     (extension === undefined ? undefined : ADVICE[extension]) ??
-      "Name a model of one of these kinds, or give run.command with a program that listens on $PORT.",
+      "Name a model of one of these kinds, or give a command that starts a server which listens on $PORT.",
   );
 }
 

@@ -11,6 +11,7 @@ test("the banner names the surfaces of the region", () => {
       "  API      http://127.0.0.1:8080/docs",
       "  metrics  http://127.0.0.1:8080/metrics",
       "  data     /data",
+      "  CLI      penstock get --url http://127.0.0.1:8080",
       "",
     ].join("\n"),
   );

@@ -7,6 +7,7 @@ export function regionBanner(region: Reach & { readonly name: string; readonly d
     ["API", `${region.baseUrl}/docs`],
     ["metrics", `${region.baseUrl}/metrics`],
     ["data", region.dataDir],
+    ["CLI", `penstock get --url ${region.baseUrl}`],
   ];
   const keys = region.keysRequired ? "Keys are required: put one in PENSTOCK_KEY for the lines below.\n" : "";
   return `Region ${region.name} serves at ${region.baseUrl}\n${rows.map(([name = "", at]) => `  ${name.padEnd(8)} ${at}`).join("\n")}\n${keys}`;

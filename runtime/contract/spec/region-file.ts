@@ -43,10 +43,11 @@ export const regionFile = z
     endpoints: z
       .array(endpointInput)
       .default([])
-      .refine(
-        (list) => new Set(list.map((endpoint) => endpoint.name)).size === list.length,
-        "each endpoint name may stand once",
-      ),
+      .superRefine((list, context) => {
+        const names = list.map((endpoint) => endpoint.name);
+        const twice = new Set(names.filter((name, index) => names.indexOf(name) !== index));
+        for (const name of twice) context.addIssue(`each endpoint name may stand once, and ${name} stands more often`);
+      }),
   })
   .describe("Region file");
 

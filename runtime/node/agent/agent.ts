@@ -220,6 +220,7 @@ export class Agent {
   #trustDisk(): void {
     if (this.#heardController || this.#link.connected || this.#stopping) return;
     const sets = this.#wanted.all();
+    if (sets.length === 0) return;
     this.#options.log.warn("CONTROLLER_AWAY_LAST_SETS_STARTED", { versions: sets.length });
     for (const set of sets) this.#apply(set);
   }

@@ -64,7 +64,7 @@ export function invalid(error: z.ZodError, what: string): ApiError {
     422,
     "PENSTOCK_INVALID",
     `${count} in the ${what}`,
-    "Correct the fields named in details.",
+    "Correct the fields that are named.",
     details,
   );
 }

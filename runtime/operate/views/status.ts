@@ -50,7 +50,8 @@ function firstVersionStatus(
   if (prepared === null || prepared.state.kind === "working") return say("preparing", preparation(prepared));
   const failed = versions.filter((version) => version.failure !== null).at(-1);
   if (failed !== undefined) {
-    return say("failed", `${failed.id}: ${failed.failure?.why}`, "Read its last log lines in `penstock describe`.");
+    const todo = "Correct what its last lines say (in `penstock describe`), and deploy again.";
+    return say("failed", `${failed.id}: ${failed.failure?.why}`, todo);
   }
   return say("starting", "the version is ready to be staged");
 }

@@ -80,7 +80,7 @@ export function addDecisionRoutes({ app, operations }: RouteContext): void {
   const named = (id: number): DecisionRecord & { readonly id: number } => {
     const found = decisions.get(id);
     if (found !== null) return found;
-    const todo = "The log is bounded; list what it holds with GET /api/v1/decisions.";
+    const todo = "The log is bounded; `penstock decisions` (GET /api/v1/decisions) lists what it holds.";
     throw new ApiError(404, "PENSTOCK_NO_SUCH_DECISION", `there is no decision ${id}`, todo);
   };
 

@@ -130,12 +130,6 @@ function checkNameAndModel(name: string, input: z.infer<typeof endpointInput>): 
     });
   }
   if (details.length > 0) {
-    throw new ApiError(
-      422,
-      "PENSTOCK_INVALID",
-      "the body is not valid",
-      "Correct the fields named in details.",
-      details,
-    );
+    throw new ApiError(422, "PENSTOCK_INVALID", "the body is not valid", "Correct the fields that are named.", details);
   }
 }
