@@ -15,7 +15,6 @@ export type ReplicaPhase = "starting" | "warming" | "ready" | "draining" | "stuc
 export interface ResourceSample {
   readonly cpuMsTotal: number;
   readonly throttledMsTotal: number;
-  readonly ioWaitMsTotal: number;
   readonly residentBytes: number;
   readonly memoryLimitBytes: number | null;
   /** GPU readings where there is a GPU: utilisation and memory bandwidth use as 0..1. */

@@ -209,7 +209,6 @@ function reportOf(replica: ModelReplica, view: LabView, options: AutoscalerLabOp
     resources: {
       cpuMsTotal: replica.cpuMsTotal,
       throttledMsTotal: 0,
-      ioWaitMsTotal: 0,
       residentBytes: memoryRatio === null ? 0 : memoryRatio * 1e9,
       memoryLimitBytes: memoryRatio === null ? null : 1e9,
       gpu: null,

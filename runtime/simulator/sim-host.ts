@@ -134,7 +134,6 @@ function reportOf(replica: SimReplica, service: ServiceModel): ReplicaReport {
     resources: {
       cpuMsTotal: engine.cpuMsTotal,
       throttledMsTotal: 0,
-      ioWaitMsTotal: 0,
       residentBytes: (memoryRatio ?? 0) * 1e9,
       memoryLimitBytes: memoryRatio === null ? null : 1e9,
       gpu: null,

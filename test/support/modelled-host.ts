@@ -202,7 +202,6 @@ export class ModelledHost implements ReplicaHost {
       resources: {
         cpuMsTotal: completed * 10,
         throttledMsTotal: 0,
-        ioWaitMsTotal: 0,
         residentBytes: 2 ** 30,
         memoryLimitBytes: null,
         gpu: null,

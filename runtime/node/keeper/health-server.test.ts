@@ -26,7 +26,6 @@ const report: ReplicaReport = {
   resources: {
     cpuMsTotal: 2_000,
     throttledMsTotal: 0,
-    ioWaitMsTotal: 0,
     residentBytes: 1_048_576,
     memoryLimitBytes: null,
     gpu: null,

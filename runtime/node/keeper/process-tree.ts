@@ -8,8 +8,6 @@ const PAGE_BYTES = 4096;
 export interface ProcessTimes {
   /** CPU time of its own and of children it has waited for. */
   readonly cpuMs: number;
-  /** Time it waited for block I/O; 0 where the kernel keeps no delay accounting. */
-  readonly ioWaitMs: number;
   readonly residentBytes: number;
 }
 
@@ -29,7 +27,6 @@ export function parseProcessStat(line: string): ProcessTimes {
   const field = (number: number): number => Number(fields[number - 3] ?? 0);
   return {
     cpuMs: (field(14) + field(15) + field(16) + field(17)) * MS_PER_TICK,
-    ioWaitMs: field(42) * MS_PER_TICK,
     residentBytes: field(24) * PAGE_BYTES,
   };
 }

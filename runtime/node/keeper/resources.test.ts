@@ -5,10 +5,9 @@ import { parseThrottledMs, ResourceSampler } from "./resources.ts";
 
 test("a process's line is read past a name with blanks and brackets", () => {
   const fields = Array.from({ length: 50 }, (_, index) => String(index + 3));
-  // Fields 14 to 17 are CPU ticks of 10 ms, 24 is pages of 4 KiB, 42 is I/O wait in ticks; here each holds its number.
+  // Fields 14 to 17 are CPU ticks of 10 ms, 24 is pages of 4 KiB; here each holds its number.
   expect(parseProcessStat(`7 (a) b (c)) ${fields.join(" ")}`)).toEqual({
     cpuMs: (14 + 15 + 16 + 17) * 10,
-    ioWaitMs: 420,
     residentBytes: 24 * 4096,
   });
 });

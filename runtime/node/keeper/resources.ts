@@ -10,7 +10,6 @@ export class ResourceSampler {
   readonly #memoryLimitBytes: number | null;
   readonly #cgroupCpuStat: string | null;
   #cpuMsTotal = 0;
-  #ioWaitMsTotal = 0;
 
   constructor(memoryLimitBytes: number | null) {
     this.#memoryLimitBytes = memoryLimitBytes;
@@ -28,14 +27,9 @@ export class ResourceSampler {
       this.#cpuMsTotal,
       sum((process) => process.cpuMs),
     );
-    this.#ioWaitMsTotal = Math.max(
-      this.#ioWaitMsTotal,
-      sum((process) => process.ioWaitMs),
-    );
     return {
       cpuMsTotal: this.#cpuMsTotal,
       throttledMsTotal: this.#cgroupCpuStat === null ? 0 : throttledMs(this.#cgroupCpuStat),
-      ioWaitMsTotal: this.#ioWaitMsTotal,
       residentBytes: sum((process) => process.residentBytes),
       memoryLimitBytes: this.#memoryLimitBytes,
       gpu: null,

@@ -67,7 +67,6 @@ export function aReport(fields: Partial<ReplicaReport> = {}): ReplicaReport {
     resources: {
       cpuMsTotal: 0,
       throttledMsTotal: 0,
-      ioWaitMsTotal: 0,
       residentBytes: 50_000_000,
       memoryLimitBytes: null,
       gpu: null,
