@@ -51,6 +51,8 @@ export const METRICS = {
   replicaCpuSeconds: "penstock_replica_cpu_seconds_total",
   replicaMemoryBytes: "penstock_replica_memory_bytes",
   replicaProgress: "penstock_replica_progress_total",
+  replicaFaults: "penstock_replica_faults_total",
+  replicaEjected: "penstock_replica_ejected",
   /** At a keeper's own /metrics only. */
   replicaInFlight: "penstock_replica_in_flight",
   replicaReady: "penstock_replica_ready",

@@ -66,6 +66,16 @@ test("histograms are cumulative, in seconds, with the rest above the last edge i
   expect(firstByte?.value).toBe(0.006);
 });
 
+test("a replica's faults and ejection are told by each router", () => {
+  const board = busyBoard();
+  const row = { replica: `${iris}-1`, epoch: 1, inFlight: 0, draining: false, ejected: true, faultsTotal: 7 };
+  board.put("routerLoad", "router-0", aRouterLoad(1, [], { replicas: [row] }));
+  const families = parseStrictly(renderExposition(regionMetrics(board, new Series(), [])));
+  const labels = { endpoint: "iris", version: iris, replica: `${iris}-1`, router: "router-0" };
+  expect(families.get(METRICS.replicaFaults)).toEqual([{ name: METRICS.replicaFaults, labels, value: 7 }]);
+  expect(families.get(METRICS.replicaEjected)).toEqual([{ name: METRICS.replicaEjected, labels, value: 1 }]);
+});
+
 test("each router's memory is told", () => {
   const families = parseStrictly(renderExposition(regionMetrics(busyBoard(), new Series(), [])));
   const memory = families.get(METRICS.routerMemoryBytes)?.map(({ labels, value }) => [labels.router, value]);

@@ -2,7 +2,7 @@ import { METRICS } from "../../contract/names.ts";
 import type { MetricFamily, Sample } from "../../core/exposition.ts";
 import { type BoardView, REGION_KEY } from "../../domain/board.ts";
 import { LATENCY_EDGES_MS, type RouterLoad, type VersionLoad } from "../../domain/load.ts";
-import { endpointOfVersion } from "../../domain/names.ts";
+import { endpointOfVersion, versionOfReplica } from "../../domain/names.ts";
 import type { ReplicaReport } from "../../domain/replica.ts";
 import type { Measurements } from "../series/series.ts";
 import { valueOrNull } from "../views/value-or-null.ts";
@@ -30,6 +30,7 @@ export function regionMetrics(
     ...loadMetrics(loads),
     ...scaleMetrics(board, measured, reports),
     ...replicaMetrics(reports),
+    ...faultMetrics(loads),
     {
       name: METRICS.decisions,
       help: "Decisions made, also those that changed nothing.",
@@ -176,6 +177,30 @@ function replicaMetrics(reports: readonly ReplicaReport[]): MetricFamily[] {
     each(METRICS.replicaProgress, "Answers or tokens the replica has produced.", "counter", (report) => {
       return report.progressTotal;
     }),
+  ];
+}
+
+/** Replicas as the routers that send to them see them. */
+function faultMetrics(loads: readonly RouterLoad[]): MetricFamily[] {
+  const rows = loads.flatMap(({ router, replicas }) =>
+    replicas.map((load) => {
+      const version = versionOfReplica(load.replica);
+      return { load, labels: { endpoint: endpointOfVersion(version), version, replica: load.replica, router } };
+    }),
+  );
+  return [
+    {
+      name: METRICS.replicaFaults,
+      help: "Requests that were lost on the replica: resets, time-outs, answers of its own failure.",
+      type: "counter",
+      samples: rows.map(({ load, labels }) => ({ labels, value: load.faultsTotal })),
+    },
+    {
+      name: METRICS.replicaEjected,
+      help: "1 while the router sends the replica nothing, for its faults.",
+      type: "gauge",
+      samples: rows.map(({ load, labels }) => ({ labels, value: load.ejected ? 1 : 0 })),
+    },
   ];
 }
 
