@@ -117,9 +117,15 @@ test("serves what the controller says and keeps it on disk for a life without it
   expect(second.hello().holds).toEqual(snapshot.generation);
 });
 
-test("a snapshot file that is cut off is set aside with a warning", async () => {
+test.each([
+  ["is cut off", '{"generation":{"incar'],
+  [
+    "is of another shape inside",
+    '{"generation":{"incarnation":1},"keysRequired":false,"keys":[],"endpoints":[{"name":"a"}],"versions":[null]}',
+  ],
+])("a snapshot file that %s is set aside with a warning", async (_, text) => {
   const folder = folderOf();
-  writeFileSync(join(folder, "snapshot.json"), '{"generation":{"incar');
+  writeFileSync(join(folder, "snapshot.json"), text);
   const { router, logged } = await start(folder);
   expect(logged).toContain("ROUTER_SNAPSHOT_UNREADABLE");
   expect(await call(router.port)).toBe("HTTP/1.1 401 Unauthorized");

@@ -7,9 +7,9 @@ export function readSnapshot(path: string, onBad: (why: string) => void): Snapsh
   try {
     const value = JSON.parse(readFileSync(path, "utf8")) as Partial<Snapshot>;
     const isWhole =
-      Array.isArray(value.endpoints) &&
-      Array.isArray(value.versions) &&
-      Array.isArray(value.keys) &&
+      value.endpoints?.every(({ name, split, timeouts, queue }) => isText(name) && split && timeouts && queue) &&
+      value.versions?.every(({ id, replicas }) => isText(id) && replicas.every((replica) => isText(replica.id))) &&
+      value.keys?.every(({ hash }) => isText(hash)) &&
       typeof value.keysRequired === "boolean" &&
       typeof value.generation?.incarnation === "number";
     if (isWhole) return value as Snapshot;
@@ -19,6 +19,8 @@ export function readSnapshot(path: string, onBad: (why: string) => void): Snapsh
   }
   return null;
 }
+
+const isText = (value: unknown): boolean => typeof value === "string";
 
 /** Keeps the newest snapshot in a file: written beside and renamed, so that the file is whole at every instant. */
 export class SnapshotKeeper {
