@@ -9,6 +9,7 @@ import type { RegionFile } from "../contract/spec/region-file.ts";
 import type { ControllerLaunch } from "../contract/wire/launch.ts";
 import { assemble, type RegionControl } from "../control/assemble.ts";
 import { unreachable } from "../core/assert.ts";
+import { UserError } from "../core/errors.ts";
 import { type ApiKey, type BoardView, REGION_KEY } from "../domain/board.ts";
 import { endpointOfVersion, versionOfReplica } from "../domain/names.ts";
 import { Preparer } from "../node/prepare/preparer.ts";
@@ -41,10 +42,10 @@ export interface RunningController {
 
 /**
  * Runs the control of a local region: state, preparer, the peers' socket and the HTTP API.
- * Errors: UserError where the region file or the state is at fault.
+ * Errors: UserError where the state is at fault.
  */
 export async function runController(launch: ControllerLaunch, deps: ControllerDeps): Promise<RunningController> {
-  const file = launch.regionFile === null ? null : readRegionFile(launch.regionFile);
+  const file = readFileOrNull(launch, deps.log);
   const stores = openStores(join(launch.dataDir, "state.sqlite"));
   const host = new ProcessHost();
   const logs = new LogBook();
@@ -162,7 +163,22 @@ function startPreparer(launch: ControllerLaunch, deps: ControllerDeps, control: 
   return preparer;
 }
 
-/** Applies what the region file lists; returns the writer of the other keys. */
+/**
+ * The region file, or null where there is none to apply. The agent has checked it before it started anything, so that a
+ * mistake came in while the region runs: then what it said before holds on, and control goes on over a restart.
+ */
+function readFileOrNull({ regionFile }: ControllerLaunch, log: Log): RegionFile | null {
+  if (regionFile === null) return null;
+  try {
+    return readRegionFile(regionFile);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    log.error("REGION_FILE_NOT_APPLIED", { code: error.code, why: error.message, todo: error.todo });
+    return null;
+  }
+}
+
+/** Applies what the region file lists, or leaves what it listed as it is where it can't be read; returns the writer of the other keys. */
 function applyFile(
   launch: ControllerLaunch,
   file: RegionFile | null,
@@ -174,14 +190,17 @@ function applyFile(
     const known = board.get("spec", name);
     return known.kind === "known" ? [known.value] : [];
   });
-  const changes = planFileEndpoints(specs, file?.endpoints ?? []);
-  for (const name of changes.remove) spec.remove(name);
-  for (const changed of changes.apply) spec.set(changed.name, changed);
+  const changes = file === null ? null : planFileEndpoints(specs, file.endpoints);
+  for (const name of changes?.remove ?? []) spec.remove(name);
+  for (const changed of changes?.apply ?? []) spec.set(changed.name, changed);
 
-  const ofFile = (file?.keys ?? []).map(({ sha256, ...key }) => ({ hash: sha256, ...key }));
+  const before = new Set((kept.get(FILE_KEYS.controller, FILE_KEYS.key) ?? []) as readonly string[]);
+  const ofFile: readonly ApiKey[] =
+    file === null
+      ? keysOf(control).filter((key) => before.has(key.hash))
+      : file.keys.map(({ sha256, ...key }) => ({ hash: sha256, ...key }));
   const applyKeys = (others: readonly ApiKey[]): void =>
     apiKeys.set(REGION_KEY, { required: launch.keysRequired, keys: mergeKeys(ofFile, others) });
-  const before = new Set((kept.get(FILE_KEYS.controller, FILE_KEYS.key) ?? []) as readonly string[]);
   applyKeys(keysOf(control).filter((key) => !before.has(key.hash)));
   kept.put(
     FILE_KEYS.controller,
