@@ -40,11 +40,11 @@ function fluidInFlight(service: ServiceModel, rps: number): number {
 describe("the fluid load", () => {
   it.each([
     // Requests per second at 60 to 80 % of what each can do.
-    [cpuBound(100, 4), 30],
-    [cpuBound(100, 16), 120],
-    [batching(20, 2), 300],
-    [ioWaiting(1_000, 10, 1), 60],
-  ])("has the in flight of the exact path within 15 percent: $0.name at $1 QPS", (service, rps) => {
+    { service: cpuBound(100, 4), rps: 30 },
+    { service: cpuBound(100, 16), rps: 120 },
+    { service: batching(20, 2), rps: 300 },
+    { service: ioWaiting(1_000, 10, 1), rps: 60 },
+  ])("has the in flight of the exact path within 15 percent: $service.name at $rps QPS", ({ service, rps }) => {
     const exact = exactInFlight(service, rps);
     expect(Math.abs(fluidInFlight(service, rps) / exact - 1)).toBeLessThan(0.15);
   });

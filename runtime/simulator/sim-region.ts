@@ -80,13 +80,26 @@ export class SimRegion {
       const atMs = nextArrivalMs(rate, mostRps, nowMs, endMs, uniform);
       if (atMs >= endMs) return;
       this.clock.after(atMs - nowMs, () => {
-        this.#arrived++;
-        const size = this.#plan.sizes === "equal" ? 1 : exponential(this.#sizeUniform, 1);
-        this.router.arrive(endpoint, size);
+        this.#send(endpoint);
         next();
       });
     };
     next();
+  }
+
+  /** Clients of a closed loop, from now until `endMs`: each sends its next request as soon as its last one has ended. */
+  clients(endpoint: string, count: number, endMs: number): void {
+    const send = () => {
+      if (this.clock.monoMs() >= endMs) return;
+      this.#send(endpoint, () => this.clock.after(0, send));
+    };
+    for (let client = 0; client < count; client++) send();
+  }
+
+  #send(endpoint: string, ended?: () => void): void {
+    this.#arrived++;
+    const size = this.#plan.sizes === "equal" ? 1 : exponential(this.#sizeUniform, 1);
+    this.router.arrive(endpoint, size, ended);
   }
 
   #startControl(): RegionControl {

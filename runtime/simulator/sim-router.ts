@@ -12,6 +12,8 @@ import type { SimHost, SimReplica } from "./sim-host.ts";
 /** A modelled request: its size is in units of the mean. */
 interface SimRequest extends Asked {
   readonly size: number;
+  /** Called once, with its end: answered, failed or turned away. */
+  readonly ended: () => void;
 }
 
 const REPORT_MS = 1_000;
@@ -64,11 +66,12 @@ export class SimRouter {
   }
 
   /** A client's request arrives. */
-  arrive(endpoint: string, size: number): void {
-    const request: SimRequest = { workload: "sim", bodyBytes: 100, cost: 1, mayRepeat: true, size };
+  arrive(endpoint: string, size: number, ended: () => void = () => {}): void {
+    const request: SimRequest = { workload: "sim", bodyBytes: 100, cost: 1, mayRepeat: true, size, ended };
     const lease = this.#flow.admit(endpoint, request, this.#clock.monoMs());
     if (typeof lease === "string") {
       this.turnedAway++;
+      ended();
       return;
     }
     if (lease.seat !== null) this.#send(lease);
@@ -99,6 +102,7 @@ export class SimRouter {
       this.#flow.firstByte(lease, nowMs);
       this.#flow.settle(lease, "completed", nowMs);
       this.latenciesMs.push(nowMs - lease.arrivedAtMs);
+      lease.request.ended();
       this.#pump();
     });
   }
@@ -118,6 +122,7 @@ export class SimRouter {
     if (moved !== "denied") return;
     this.failed++;
     this.#flow.settle(lease, "failed", nowMs);
+    lease.request.ended();
   }
 
   #pump(): void {
@@ -125,6 +130,7 @@ export class SimRouter {
     for (let next = this.#flow.takeReady(nowMs); next !== null; next = this.#flow.takeReady(nowMs)) this.#send(next);
     for (let late = this.#flow.takeExpired(nowMs); late !== null; late = this.#flow.takeExpired(nowMs)) {
       this.turnedAway++;
+      late.request.ended();
     }
     const atMs = this.#flow.wakeAtMs(nowMs);
     if (this.#timer !== null && this.#timer.atMs <= atMs && this.#timer.atMs > nowMs) return;

@@ -29,14 +29,14 @@ export function decide(world: World, memory: Memory, now: Now): Verdict<Memory, 
     return { memory, output: null, because: { reason: "off: in-no-rollout", inputs: {} }, wakeAtMs: null };
   }
   const ingested = ingestLoad(world, memory, now.mono);
-  const { demand, memory: seen } = readDemand(world, ingested, now.mono);
+  const supply = computeSupply(world.replicas, memory.learning.startupMs, { monoMs: now.mono, wallMs: now.wall });
+  const { demand, memory: seen } = readDemand(world, ingested, supply, now.mono);
   const sampled = takeSamples(world, startTarget(world, seen.learning), ingested.flows, now.mono);
   const cpuReplicas = replicasByCpu(world, seen, demand);
   const cpuLimits = cpuReplicas > 0 && cpuReplicas >= demand.meanUp / (sampled.target ?? 1);
   const learning = learnTarget(world, sampled, cpuLimits, now.mono);
   const active = isActive(ingested.flows, demand);
   const watched = watch(world, { ...seen, cpuReplicas, learning }, demand, active, now.mono);
-  const supply = computeSupply(world.replicas, learning.startupMs, { monoMs: now.mono, wallMs: now.wall });
   const target = learning.target ?? 1;
   const wanted = (replicas: number): Wanted => ({ version: world.version, replicas, targetConcurrency: target });
   if (world.place.phase === "kept" || world.place.phase === "failed") {
@@ -154,7 +154,6 @@ function horizontalInput(
     sleepAfterMs: world.sleepAfterMs,
     maySleep: !staging && (memory.everReady || supply.pending === 0),
     saturated: demand.queuedNow > 0,
-    warmReplicas: world.warmReplicas,
   };
 }
 
@@ -170,6 +169,7 @@ function explain(input: HorizontalInput, learned: string): Record<string, number
     peak: round(demand.peak),
     inFlight: demand.inFlightNow,
     queued: demand.queuedNow,
+    standing: round(demand.standing),
     load: demand.seen,
     ready: supply.ready,
     pending: supply.pending,

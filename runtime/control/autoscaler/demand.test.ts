@@ -7,6 +7,7 @@ import type { LoadRow, RouterRows, World } from "./world.ts";
 
 const VERSION = "iris-0123456789";
 const OTHER = "iris-aaaaaaaaaa";
+const SUPPLY = { ready: 1, pending: 0, unavailable: 0, startupBudgetMs: 30_000 };
 
 function worldOf(routers: readonly RouterRows[], place: Partial<NonNullable<World["place"]>> = {}): World {
   return {
@@ -28,7 +29,6 @@ function worldOf(routers: readonly RouterRows[], place: Partial<NonNullable<Worl
       warmupServiceMs: null,
       meters: [],
     },
-    warmReplicas: 0,
     predecessorTarget: null,
   };
 }
@@ -55,7 +55,7 @@ function meanAfter(reports: readonly (readonly RouterRows[])[], place = {}): { m
   for (const routers of reports) {
     const nowMs = Math.max(...routers.map((router) => router.receivedAtMs));
     const ingested = ingestLoad(worldOf(routers, place), memory, nowMs);
-    const read = readDemand(worldOf(routers, place), ingested, nowMs);
+    const read = readDemand(worldOf(routers, place), ingested, SUPPLY, nowMs);
     memory = read.memory;
     mean = read.demand.meanUp;
   }
@@ -113,7 +113,7 @@ describe("demand", () => {
   it("knows missing, partial and zero apart", () => {
     const nowMs = 30_000;
     const seen = (routers: readonly RouterRows[]) =>
-      readDemand(worldOf(routers), ingestLoad(worldOf(routers), initMemory(null), nowMs), nowMs).demand.seen;
+      readDemand(worldOf(routers), ingestLoad(worldOf(routers), initMemory(null), nowMs), SUPPLY, nowMs).demand.seen;
     expect(seen([])).toBe("missing");
     expect(seen([reportOf("a", 1, 10, 1)])).toBe("missing");
     expect(seen([reportOf("a", 1, 10, 1), reportOf("b", 1, 30, 1)])).toBe("partial");
@@ -135,7 +135,10 @@ describe("concurrency asked", () => {
 
   it("counts each waiting request of a slow model, which will be in flight when it is served", () => {
     expect(concurrencyAsked({ ...idle, queued: 300, serviceMs: 60_000 })).toBe(300);
-    expect(concurrencyAsked({ ...idle, queued: 300, serviceMs: null })).toBe(300);
+  });
+
+  it("takes a service time of a second while none is known", () => {
+    expect(concurrencyAsked({ ...idle, queued: 300, serviceMs: null })).toBe(300 / 15);
   });
 
   it("counts what was turned away for the time it would have been in flight", () => {

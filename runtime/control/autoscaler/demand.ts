@@ -2,8 +2,17 @@ import { ewma } from "../../core/window/ewma.ts";
 import { maxOf, pushMax } from "../../core/window/sliding-max.ts";
 import type { SpanSums } from "../../core/window/span-sums.ts";
 import { addSpan, meanPerMs } from "../../core/window/span-sums.ts";
-import { DRAIN_MS, FAST_WINDOW_MS, ROUTER_GONE_MS, ROUTER_SILENT_MS, UP_WINDOW_MS } from "./laws.ts";
+import {
+  DRAIN_MS,
+  FAST_WINDOW_MS,
+  ROUTER_GONE_MS,
+  ROUTER_SILENT_MS,
+  SERVICE_UNKNOWN_MS,
+  UP_WINDOW_MS,
+} from "./laws.ts";
 import type { Memory, RouterMark } from "./memory.ts";
+import { addToQueue, judgeQueue, standingDemand } from "./standing-queue.ts";
+import type { Supply } from "./supply.ts";
 import type { LoadRow, RouterRows, World } from "./world.ts";
 
 /** What happened between two reports of a router to one version, over `spanMs` that ended at `endMs`. */
@@ -26,6 +35,8 @@ export interface Demand {
   readonly meanFast: number;
   /** The most of the down window, without backlog. */
   readonly peak: number;
+  /** Waiting requests that count in full: their clients send the next when they are answered. */
+  readonly standing: number;
   readonly inFlightNow: number;
   readonly queuedNow: number;
 }
@@ -45,7 +56,7 @@ export function ingestLoad(world: World, memory: Memory, nowMs: number): Ingeste
   const { unloadedMs, target } = memory.learning;
   const carried = (world.replicas.ready * (target ?? 1)) / Math.max(1, world.routers.length);
   const marks: Record<string, RouterMark> = {};
-  let { ownDemand, endpointDemand, arriving, arrivals, queuedAtMs } = memory;
+  let { ownDemand, endpointDemand, arriving, arrivals, queuedAtMs, queue } = memory;
   const flows: Flow[] = [];
   for (const router of world.routers) {
     if (nowMs - router.receivedAtMs > ROUTER_GONE_MS) continue;
@@ -65,6 +76,7 @@ export function ingestLoad(world: World, memory: Memory, nowMs: number): Ingeste
       arriving = add(arriving, flow, byArrivals);
       if (flow.queuedMs > 0) queuedAtMs = nowMs;
       arrivals = add(arrivals, flow, flow.arrivals);
+      queue = addToQueue(queue, flow);
       flows.push(flow);
     }
     if (router.rows.length === 0) endpointDemand = add(endpointDemand, emptyFlow(mark, router), 0);
@@ -75,7 +87,8 @@ export function ingestLoad(world: World, memory: Memory, nowMs: number): Ingeste
   }
   const heard = Object.values(marks).filter((mark) => nowMs - mark.atMs <= ROUTER_SILENT_MS);
   const frontierMs = heard.length === 0 ? null : Math.min(...heard.map((mark) => mark.atMs));
-  return { memory: { ...memory, marks, ownDemand, endpointDemand, arriving, arrivals, queuedAtMs }, flows, frontierMs };
+  const ingested = { ...memory, marks, ownDemand, endpointDemand, arriving, arrivals, queuedAtMs, queue };
+  return { memory: ingested, flows, frontierMs };
 }
 
 function pickMark(router: RouterRows): Omit<RouterMark, "atMs"> {
@@ -137,8 +150,8 @@ function demandMs(flow: Flow, unloadedMs: number | null, carried: number): { amo
 
 /**
  * Requests that want to be in flight at once. In flight and queued count one each, but a long wait is not concurrency: what
- * waits never asks for more than serves the arrivals (Little's law) and drains the queue within DRAIN_MS. What was turned
- * away for capacity would have been in flight for its service time (taken as 1 s while none is known).
+ * waits never asks for more than serves the arrivals (Little's law) and drains the queue within DRAIN_MS; what stands in
+ * the queue is counted beside this. What was turned away for capacity would have been in flight for its service time.
  */
 export function concurrencyAsked(load: {
   readonly inFlight: number;
@@ -147,8 +160,8 @@ export function concurrencyAsked(load: {
   readonly turnedAwayPerMs: number;
   readonly serviceMs: number | null;
 }): number {
-  const { inFlight, queued, arrivalsPerMs, turnedAwayPerMs, serviceMs } = load;
-  if (serviceMs === null) return inFlight + queued + turnedAwayPerMs * 1_000;
+  const { inFlight, queued, arrivalsPerMs, turnedAwayPerMs } = load;
+  const serviceMs = load.serviceMs ?? SERVICE_UNKNOWN_MS;
   const servedPerMs = Math.max(0, arrivalsPerMs - turnedAwayPerMs);
   const drained = servedPerMs * serviceMs + (queued * serviceMs) / DRAIN_MS;
   return Math.max(inFlight, Math.min(inFlight + queued, drained)) + turnedAwayPerMs * serviceMs;
@@ -161,6 +174,7 @@ export function concurrencyAsked(load: {
 export function readDemand(
   world: World,
   ingested: Ingested,
+  supply: Supply,
   nowMs: number,
 ): { readonly demand: Demand; readonly memory: Memory } {
   const { memory, frontierMs } = ingested;
@@ -174,6 +188,8 @@ export function readDemand(
     const whole = leads ? (meanPerMs(memory.endpointDemand, frontierMs, windowMs) ?? 0) : 0;
     return Math.max(own, whole * share);
   };
+  const queue = judgeQueue(memory.queue, supply, frontierMs);
+  const standing = standingDemand(queue, frontierMs);
   const own = world.routers.flatMap((router) => router.rows.filter((row) => row.version === world.version));
   const meanFast = mean(FAST_WINDOW_MS);
   const serviceMs = memory.learning.unloadedMs ?? 0;
@@ -181,17 +197,19 @@ export function readDemand(
   // A backlog is worked off once and does not come again; what comes is read over a service time at least.
   const spanMs = Math.min(UP_WINDOW_MS, Math.max(FAST_WINDOW_MS, serviceMs));
   const lasting = drains ? (meanPerMs(memory.arriving, frontierMs ?? nowMs, spanMs) ?? 0) : meanFast;
-  const peaks = frontierMs === null ? memory.peaks : pushMax(memory.peaks, nowMs, Math.min(meanFast, lasting));
+  const peak = Math.max(Math.min(meanFast, lasting), standing);
+  const peaks = frontierMs === null ? memory.peaks : pushMax(memory.peaks, nowMs, peak);
   return {
     demand: {
       seen: present.length === silent ? "missing" : silent > 0 ? "partial" : "whole",
-      meanUp: mean(UP_WINDOW_MS),
-      meanFast,
+      meanUp: Math.max(mean(UP_WINDOW_MS), standing),
+      meanFast: Math.max(meanFast, standing),
+      standing: queue.standing,
       peak: maxOf(peaks) ?? 0,
       inFlightNow: own.reduce((sum, row) => sum + row.inFlight, 0),
       queuedNow: own.reduce((sum, row) => sum + row.queued, 0),
     },
-    memory: { ...memory, peaks },
+    memory: { ...memory, queue, peaks },
   };
 }
 

@@ -24,13 +24,13 @@ function inputOf(change: Change = {}): HorizontalInput {
     sleepAfterMs: 120_000,
     maySleep: true,
     saturated: false,
-    warmReplicas: 0,
     ...change,
     demand: {
       seen: "whole",
       meanUp: load,
       meanFast: load,
       peak: 95,
+      standing: 0,
       inFlightNow: load,
       queuedNow: 0,
       ...change.demand,
@@ -56,12 +56,6 @@ describe("the way up", () => {
     const demand = { meanUp: 5_000, meanFast: 5_000 };
     expect(decideHorizontal(inputOf({ demand })).replicas).toBe(80);
     expect(decideHorizontal(inputOf({ demand, wanted: 80 })).replicas).toBe(80);
-  });
-
-  it("goes straight to demand where half of the warm capacity holds it", () => {
-    const demand = { meanUp: 5_000, meanFast: 5_000 };
-    expect(decideHorizontal(inputOf({ demand, warmReplicas: 2_000 })).replicas).toBe(500);
-    expect(decideHorizontal(inputOf({ demand, warmReplicas: 200 })).replicas).toBe(110);
   });
 
   it("takes the largest of demand and CPU", () => {

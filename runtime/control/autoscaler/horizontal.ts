@@ -1,12 +1,5 @@
 import type { Demand } from "./demand.ts";
-import {
-  DOWN_STEP_SHARE,
-  DOWN_WINDOW_MS,
-  FAST_LANE_RATIO,
-  TOLERANCE_RATIO,
-  UP_STEP_FACTOR,
-  WARM_SHARE,
-} from "./laws.ts";
+import { DOWN_STEP_SHARE, DOWN_WINDOW_MS, FAST_LANE_RATIO, TOLERANCE_RATIO, UP_STEP_FACTOR } from "./laws.ts";
 import type { Supply } from "./supply.ts";
 
 /** All that the horizontal law reads. */
@@ -30,7 +23,6 @@ export interface HorizontalInput {
   readonly maySleep: boolean;
   /** Requests wait or CPU is full: what is in flight says too little. */
   readonly saturated: boolean;
-  readonly warmReplicas: number;
 }
 
 /** How many replicas, and why. `replicas` is what demand asks for; what is lost is made up for on top of it. */
@@ -82,11 +74,7 @@ function upStep(input: HorizontalInput): Step | null {
   const byDemand = asked > input.wanted * target * (1 + TOLERANCE_RATIO) ? Math.ceil(asked / target) : 0;
   const need = Math.max(byDemand, input.cpuReplicas);
   if (need <= input.wanted) return null;
-  const allowed = Math.max(
-    input.anchor * UP_STEP_FACTOR,
-    input.anchor + Math.floor(input.warmReplicas * WARM_SHARE),
-    input.wanted,
-  );
+  const allowed = Math.max(input.anchor * UP_STEP_FACTOR, input.wanted);
   if (need > allowed) return { replicas: allowed, reason: fast ? "scale: fast-lane-capped" : "scale: up-capped" };
   if (byDemand < input.cpuReplicas) return { replicas: need, reason: "scale: cpu" };
   return { replicas: need, reason: fast ? "scale: fast-lane" : "scale: up" };

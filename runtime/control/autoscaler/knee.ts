@@ -74,7 +74,7 @@ export function kneeOf(curve: Curve): Knee | null {
 }
 
 /** Service time that the fitted curve gives at `inFlight`. */
-export function serviceAt({ unloadedMs, bend, sharpness, growth }: ServiceCurve, inFlight: number): number {
+function serviceAt({ unloadedMs, bend, sharpness, growth }: ServiceCurve, inFlight: number): number {
   return unloadedMs * (1 + (inFlight / bend) ** sharpness) ** (growth / sharpness);
 }
 
@@ -82,7 +82,7 @@ export function serviceAt({ unloadedMs, bend, sharpness, growth }: ServiceCurve,
  * Least squares on the logarithm of service time: with bend and sharpness given it is linear in log s0 and growth, so
  * these two come exactly and the other two from a grid. Null with fewer than two points. Cost: about 1 ms for 20 points.
  */
-export function fitCurve(points: readonly CurvePoint[]): ServiceCurve | null {
+function fitCurve(points: readonly CurvePoint[]): ServiceCurve | null {
   if (points.length < 2) return null;
   const seen = points.map((point) => ({
     inFlight: inFlightOf(point),

@@ -16,12 +16,12 @@ export const DOWN_WINDOW_MS = 300_000;
 export const TOLERANCE_RATIO = 0.1;
 /** Largest growth per period, as a multiple of what was wanted: 1 -> 1,000 in four periods. */
 export const UP_STEP_FACTOR = 8;
-/** Share of warm capacity one endpoint may take per period, so that one blip can't empty it. */
-export const WARM_SHARE = 0.5;
 /** Largest shrink per period, as a share of what was wanted. */
 export const DOWN_STEP_SHARE = 0.3;
 /** What waits is to be worked off within this time beside new arrivals: waiting for a start is not concurrency. */
 export const DRAIN_MS = 15_000;
+/** Service time before any was measured. */
+export const SERVICE_UNKNOWN_MS = 1_000;
 /** A router not heard for this long is silent: reports come each second, and two may be lost. */
 export const ROUTER_SILENT_MS = 4_000;
 /** A router silent for this long is gone, and its clients with it. */
@@ -51,3 +51,30 @@ export const RAISE_SHARE = 0.1;
 export const LOWER_SHARE = 0.3;
 /** Share of a window's samples that must agree: one spike decides nothing. */
 export const MOST = 0.6;
+/** Readings past which a metric is over. A metric counts only where it rises with in flight. */
+export const THRESHOLDS: Readonly<Record<string, number>> = {
+  /** Share of time the cgroup held the processes back: the alert level of kubernetes-mixin's CPUThrottlingHigh. */
+  throttled: 0.25,
+  /** Resident memory over its limit: above it the kernel reclaims and then kills. */
+  memory: 0.9,
+  /** Reads and writes of device memory, which bound decoding; a whole roofline is never reached. */
+  gpuMemoryBandwidth: 0.9,
+  /** Blocks of the KV cache in use: above it the engine preempts. */
+  kvUse: 0.9,
+};
+/** The workload's shape moved when most service times moved by this share at the same in flight: twice the tolerance. */
+export const SHAPE_RATIO = 0.2;
+/** Cycles in which steps are wide after the shape moved: three of 20 % reach 1.7 times. */
+export const WIDE_CYCLES = 3;
+/** Within this share of the knee a target stays: the knee is known no better, and power is flat around it. */
+export const KNEE_SLACK = 0.1;
+/** A level that a resource did not bear is tried again after this long: one bad cycle in twenty at most. */
+export const CEILING_MS = 20 * CYCLE_MS;
+/** A doubled target that load has not filled for this long is given up. */
+export const UNFILLED_MS = 3 * CYCLE_MS;
+/** Share that a cycle of load remembers of what was seen before: half after an hour, as traffic changes by the hour. */
+export const REMEMBERED_SHARE = 0.5 ** (CYCLE_MS / 3_600_000);
+/** Samples a verdict needs: of fewer, one spike is most. */
+export const LEAST_SAMPLES = 3;
+/** Requests a verdict needs, a fifth over what a bucket of the curve needs to be believed: samples straddle two. */
+export const LEAST_COMPLETED = 120;

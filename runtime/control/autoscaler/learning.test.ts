@@ -33,7 +33,6 @@ const world: World = {
     warmupServiceMs: null,
     meters: [],
   },
-  warmReplicas: 0,
   predecessorTarget: null,
 };
 

@@ -5,6 +5,8 @@ import { emptySpanSums } from "../../core/window/span-sums.ts";
 import { DOWN_WINDOW_MS, UP_WINDOW_MS } from "./laws.ts";
 import type { KeptLearning, Learning } from "./learning.ts";
 import { initLearning, keepLearning } from "./learning.ts";
+import type { StandingQueue } from "./standing-queue.ts";
+import { initStandingQueue } from "./standing-queue.ts";
 import type { LoadRow } from "./world.ts";
 
 /** What the autoscaler of one version remembers between decisions. Plain and never changed in place. */
@@ -18,6 +20,7 @@ export interface Memory {
   readonly arriving: SpanSums;
   /** When a request of this version last waited. */
   readonly queuedAtMs: number | null;
+  readonly queue: StandingQueue;
   /** Arrivals of this version. */
   readonly arrivals: SpanSums;
   /** Means of the fast window without backlog: their maximum is what scale-down reads. */
@@ -61,6 +64,7 @@ export function initMemory(kept: Kept | null): Memory {
     arriving: emptySpanSums(1_000, upBuckets),
     arrivals: emptySpanSums(1_000, upBuckets),
     queuedAtMs: null,
+    queue: initStandingQueue(),
     peaks: emptySlidingMax(DOWN_WINDOW_MS),
     watchedSinceMs: null,
     sizedForWeight: null,

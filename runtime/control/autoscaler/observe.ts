@@ -31,7 +31,6 @@ export function observe(board: BoardView, version: VersionId): World {
     maxInFlight: run?.maxInFlight ?? null,
     routers: found === null ? [] : routerRows(board, found.rollout),
     replicas: replicasOf(board, version, run?.cpuCount ?? 1),
-    warmReplicas: warmReplicas(board, run?.cpuCount ?? 1),
     predecessorTarget: found === null ? null : predecessorTarget(board, found.rollout, version),
   };
 }
@@ -118,15 +117,6 @@ function meterOf(report: ReplicaReport, atMs: number, cpuCount: number): Replica
     kvUseRatio: engine[ENGINE_GAUGES.kvUseRatio] ?? null,
     sequencesWaiting: engine[ENGINE_GAUGES.sequencesWaiting] ?? null,
   };
-}
-
-function warmReplicas(board: BoardView, cpuCount: number): number {
-  let replicas = 0;
-  for (const key of board.keys("machine")) {
-    const machine = board.get("machine", key);
-    if (machine.kind === "known") replicas += Math.floor(machine.value.cpuCount / cpuCount);
-  }
-  return replicas;
 }
 
 function predecessorTarget(board: BoardView, rollout: Rollout, version: VersionId): number | null {

@@ -24,7 +24,6 @@ function worldOf(change: Partial<World> = {}, probedConcurrency: number | null =
       warmupServiceMs: null,
       meters: [],
     },
-    warmReplicas: 0,
     predecessorTarget: null,
     ...change,
   };

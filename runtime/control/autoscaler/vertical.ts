@@ -2,35 +2,25 @@ import type { Curve } from "./curve.ts";
 import { fadeCurve, pointAt, rescaleCurve, risesWithLoad, serviceMsOf } from "./curve.ts";
 import type { Knee } from "./knee.ts";
 import { kneeOf } from "./knee.ts";
-import { CYCLE_MS, DEFAULT_TARGET, LIMITING_RATIO, LOWER_SHARE, MOST, RAISE_SHARE } from "./laws.ts";
+import {
+  CEILING_MS,
+  CYCLE_MS,
+  DEFAULT_TARGET,
+  KNEE_SLACK,
+  LEAST_COMPLETED,
+  LEAST_SAMPLES,
+  LIMITING_RATIO,
+  LOWER_SHARE,
+  MOST,
+  RAISE_SHARE,
+  REMEMBERED_SHARE,
+  SHAPE_RATIO,
+  THRESHOLDS,
+  UNFILLED_MS,
+  WIDE_CYCLES,
+} from "./laws.ts";
 import type { Learning, Sample } from "./learning.ts";
 import type { World } from "./world.ts";
-
-/** Readings past which a metric is over. A metric counts only where it rises with in flight. */
-const THRESHOLDS: Readonly<Record<string, number>> = {
-  /** Share of time the cgroup held the processes back. */
-  throttled: 0.25,
-  /** Resident memory over its limit: above it the kernel reclaims and then kills. */
-  memory: 0.9,
-  /** Reads and writes of device memory: what bounds decoding. */
-  gpuMemoryBandwidth: 0.9,
-  /** Blocks of the KV cache in use: above it the engine preempts. */
-  kvUse: 0.9,
-};
-/** The workload's shape moved when most service times moved by this share at the same in flight. */
-const SHAPE_RATIO = 0.2;
-const WIDE_CYCLES = 3;
-/** Within this share of the knee a target stays: the knee is known no better, and power is flat around it. */
-const KNEE_SLACK = 0.1;
-/** A level that a resource did not bear is tried again after this long. */
-const CEILING_MS = 20 * CYCLE_MS;
-/** A doubled target that load has not filled for this long is given up. */
-const UNFILLED_MS = 3 * CYCLE_MS;
-/** A cycle of load forgets this share of what was seen before: half in an hour. */
-const REMEMBERED_SHARE = 0.5 ** (CYCLE_MS / 3_600_000);
-/** Samples a verdict needs; their requests fill a bucket of the curve, so that a level is known before the next is tried. */
-const LEAST_SAMPLES = 3;
-const LEAST_COMPLETED = 120;
 
 /** The target to start from, before anything was learned. */
 export function startTarget(world: World, learning: Learning): Learning {

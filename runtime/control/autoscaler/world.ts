@@ -15,8 +15,6 @@ export interface World {
   readonly maxInFlight: number | null;
   readonly routers: readonly RouterRows[];
   readonly replicas: Replicas;
-  /** Replicas of this size that running machines hold: capacity that needs no new machine. 0 = unknown. */
-  readonly warmReplicas: number;
   /** Learned target of the version that serves most of the endpoint, for a new version to start from. */
   readonly predecessorTarget: number | null;
 }

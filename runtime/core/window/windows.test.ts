@@ -97,18 +97,39 @@ describe("sliding maximum", () => {
   });
 });
 
+/** Slow reference: the bucket found by looking at every edge. */
+function slowBucket(edges: readonly number[], value: number): number {
+  const found = edges.findIndex((edge) => value <= edge);
+  return found === -1 ? edges.length : found;
+}
+
+/** Slow reference: the value of rank ceil(q n) among all values, sorted. */
+function slowQuantile(values: readonly number[], q: number): number {
+  return values.toSorted((a, b) => a - b)[Math.ceil(q * values.length) - 1]!;
+}
+
 describe("histogram", () => {
   const edges = [1, 2, 4, 8, 16];
+
+  it("puts a value where the slow search does, edges among them", () => {
+    const anyEdges = fc.uniqueArray(fc.integer({ min: 0, max: 50 }), { maxLength: 12 });
+    fc.assert(
+      fc.property(anyEdges, fc.integer({ min: -1, max: 51 }), (raw, value) => {
+        const sorted = raw.toSorted((a, b) => a - b);
+        expect(bucketOf(sorted, value)).toBe(slowBucket(sorted, value));
+      }),
+    );
+  });
 
   it("reads a quantile within the bucket of the exact one", () => {
     const values = fc.array(fc.double({ min: 0.01, max: 15.9, noNaN: true }), { minLength: 1, maxLength: 200 });
     fc.assert(
       fc.property(values, fc.double({ min: 0.01, max: 1, noNaN: true }), (all, q) => {
         const counts = [...edges.map(() => 0), 0];
-        for (const value of all) counts[bucketOf(edges, value)]!++;
-        const exact = all.toSorted((a, b) => a - b)[Math.ceil(q * all.length) - 1]!;
+        for (const value of all) counts[slowBucket(edges, value)]!++;
+        const exact = slowQuantile(all, q);
         const read = histogramQuantile(edges, counts, q)!;
-        expect(bucketOf(edges, read)).toBe(bucketOf(edges, exact));
+        expect(slowBucket(edges, read)).toBe(slowBucket(edges, exact));
       }),
     );
   });
@@ -119,7 +140,32 @@ describe("histogram", () => {
   });
 });
 
+/**
+ * Slow reference: each sample stands for the time since the one before it and weighs by its age, halving each half-life;
+ * the first stands for all the time before.
+ */
+function slowEwma(samples: readonly { readonly value: number; readonly gapMs: number }[], halfLifeMs: number): number {
+  let ageMs = 0;
+  let mean = 0;
+  for (const [index, { value, gapMs }] of [...samples.entries()].toReversed()) {
+    const older = index === 0 ? 0 : 0.5 ** ((ageMs + gapMs) / halfLifeMs);
+    mean += value * (0.5 ** (ageMs / halfLifeMs) - older);
+    ageMs += gapMs;
+  }
+  return mean;
+}
+
 describe("ewma", () => {
+  it("equals the slow weighted mean over all samples, whatever their spacing", () => {
+    const sample = fc.record({ value: fc.integer({ min: 0, max: 1_000 }), gapMs: fc.integer({ min: 0, max: 5_000 }) });
+    fc.assert(
+      fc.property(fc.array(sample, { minLength: 1, maxLength: 30 }), (samples) => {
+        const fast = samples.reduce<number | null>((mean, { value, gapMs }) => ewma(mean, value, gapMs, 1_000), null);
+        expect(fast).toBeCloseTo(slowEwma(samples, 1_000), 6);
+      }),
+    );
+  });
+
   it("is half way to a new level after one half-life, in one step or in many", () => {
     expect(ewma(0, 10, 1_000, 1_000)).toBeCloseTo(5, 9);
     let value = 0;

@@ -131,7 +131,6 @@ function worldOf(
         },
       ],
     },
-    warmReplicas: 0,
     predecessorTarget: null,
   };
 }

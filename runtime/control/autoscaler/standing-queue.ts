@@ -1,0 +1,80 @@
+import type { SpanSums } from "../../core/window/span-sums.ts";
+import { addSpan, emptySpanSums, meanPerMs } from "../../core/window/span-sums.ts";
+import type { Flow } from "./demand.ts";
+import { FAST_WINDOW_MS, TOLERANCE_RATIO } from "./laws.ts";
+import type { Supply } from "./supply.ts";
+
+/**
+ * The part of a queue that stands: new requests take the place of those served, as closed-loop clients do, so that
+ * neither their rate nor any wait shows how many could be in flight; only counting them does. A backlog that is worked
+ * off and a queue that grows are told by arrivals and service time and are left to Little's law.
+ */
+export interface StandingQueue {
+  readonly inFlight: SpanSums;
+  readonly queued: SpanSums;
+  readonly admitted: SpanSums;
+  readonly completed: SpanSums;
+  /** Since when some replica serves and none is pending; null while that is not so. */
+  readonly settledSinceMs: number | null;
+  /** Requests that stand in the queue. */
+  readonly standing: number;
+}
+
+const BUCKET_MS = 1_000;
+
+/** A version of which nothing has been seen waiting. */
+export function initStandingQueue(): StandingQueue {
+  // Spare buckets, as the window's ends fall inside buckets and routers report at different moments.
+  const empty = emptySpanSums(BUCKET_MS, FAST_WINDOW_MS / BUCKET_MS + 5);
+  return { inFlight: empty, queued: empty, admitted: empty, completed: empty, settledSinceMs: null, standing: 0 };
+}
+
+/** Adds one flow of the version. */
+export function addToQueue(queue: StandingQueue, flow: Flow): StandingQueue {
+  const add = (sums: SpanSums, amount: number) => addSpan(sums, flow.endMs - flow.spanMs, flow.endMs, amount);
+  return {
+    ...queue,
+    inFlight: add(queue.inFlight, flow.inFlightMs),
+    queued: add(queue.queued, flow.queuedMs),
+    admitted: add(queue.admitted, Math.max(0, flow.arrivals - flow.turnedAway)),
+    completed: add(queue.completed, flow.completed),
+  };
+}
+
+/**
+ * Judges the queue of the fast window: what stands is its minimum (as CoDel tells a standing queue from a burst: Nichols
+ * and Jacobson 2012), where replicas serve, none is pending, and the queue is neither worked off nor growing. In any other
+ * moment it may only become less, and at zero there is none: a wait for a start is not concurrency.
+ */
+export function judgeQueue(queue: StandingQueue, supply: Supply, frontierMs: number | null): StandingQueue {
+  if (supply.ready <= 0) return { ...queue, settledSinceMs: null, standing: 0 };
+  if (frontierMs === null) return queue;
+  const settledSinceMs = supply.pending > 0 ? null : (queue.settledSinceMs ?? frontierMs);
+  const seconds = queuedBySecond(queue, frontierMs);
+  const least = Math.min(...seconds);
+  const settled = settledSinceMs !== null && frontierMs - settledSinceMs >= FAST_WINDOW_MS;
+  const standing = settled && isRenewed(queue, seconds, frontierMs) ? least : Math.min(queue.standing, least);
+  return { ...queue, settledSinceMs, standing };
+}
+
+/** Requests in flight (mean of the fast window) with those that stand in the queue; 0 while nothing stands. */
+export function standingDemand(queue: StandingQueue, frontierMs: number | null): number {
+  if (queue.standing <= 0 || frontierMs === null) return 0;
+  return (meanPerMs(queue.inFlight, frontierMs, FAST_WINDOW_MS) ?? 0) + queue.standing;
+}
+
+/** Mean queue in each second of the fast window, oldest first; 0 where nothing was observed. */
+function queuedBySecond(queue: StandingQueue, frontierMs: number): readonly number[] {
+  const count = FAST_WINDOW_MS / BUCKET_MS;
+  return Array.from({ length: count }, (_, index) => {
+    const endMs = frontierMs - (count - 1 - index) * BUCKET_MS;
+    return meanPerMs(queue.queued, endMs, BUCKET_MS) ?? 0;
+  });
+}
+
+function isRenewed(queue: StandingQueue, seconds: readonly number[], frontierMs: number): boolean {
+  const admitted = meanPerMs(queue.admitted, frontierMs, FAST_WINDOW_MS) ?? 0;
+  const completed = meanPerMs(queue.completed, frontierMs, FAST_WINDOW_MS) ?? 0;
+  const grows = seconds.at(-1)! > seconds[0]! * (1 + TOLERANCE_RATIO) + 1;
+  return admitted >= completed * (1 - TOLERANCE_RATIO) && !grows;
+}
