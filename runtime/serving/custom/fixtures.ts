@@ -1,4 +1,5 @@
 import { createServer } from "node:net";
+import { join } from "node:path";
 import type { ReplicaLaunch } from "../../contract/wire/launch.ts";
 import { asWallMs } from "../../core/time.ts";
 import type { RunSettings, RuntimeKind } from "../../domain/version.ts";
@@ -38,7 +39,7 @@ export function launchOf(
       run: made.run,
       createdAtMs: asWallMs(0),
     },
-    controllerSocket: "",
+    controllerSocket: join(made.dataDir, "run", "controller.sock"),
     dataDir: made.dataDir,
     host: "127.0.0.1",
   };

@@ -35,6 +35,7 @@ describe.skipIf(MISSING !== "")(`MLflow models${MISSING}`, { timeout: 300_000 },
 
   beforeAll(() => {
     dataDir = mkdtempSync(join(tmpdir(), "penstock-mlflow-"));
+    mkdirSync(join(dataDir, "run"));
     expected = JSON.parse(readFileSync(join(modelsDir, "expected.json"), "utf8")) as typeof expected;
   });
 
@@ -47,8 +48,7 @@ describe.skipIf(MISSING !== "")(`MLflow models${MISSING}`, { timeout: 300_000 },
 
   /** Process ids of the zygotes of this data folder. */
   function zygotes(): readonly number[] {
-    const folder = join(dataDir, "run");
-    return existsSync(folder) ? pidsWith(`${folder}/zygote-`) : [];
+    return pidsWith(`${join(dataDir, "run")}/zygote-`);
   }
 
   async function environmentOf(name: string): Promise<string> {
@@ -196,6 +196,7 @@ describe.skipIf(MISSING !== "")(`MLflow models${MISSING}`, { timeout: 300_000 },
     const ownDir = mkdtempSync(join(dataDir, "region-"));
     symlinkSync(join(modelsDir, "environments"), join(ownDir, "environments"));
     const made = { run: PLAIN_RUN, artifactPath: join(modelsDir, "sklearn"), environmentHash, dataDir: ownDir };
+    mkdirSync(join(ownDir, "run"));
     mkdirSync(join(ownDir, "scratch"));
     const context = {
       launch: launchOf("mlflow", made),

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { totalmem } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { HEADERS } from "../../contract/names.ts";
 import { canonicalJson, sha256Hex } from "../../core/canonical.ts";
@@ -36,10 +36,11 @@ export async function startMlflow(context: ChildContext): Promise<RunningEngine>
   // Libraries read the settings when they are loaded, so that replicas with others need another zygote. One of an
   // earlier agent may take a second to notice that agent's end: this agent's replicas must not be forked from it.
   const named = canonicalJson({ agentPid, environmentHash, settings: withoutUndefined(settings) });
-  const key = sha256Hex(named).slice(0, 16);
+  const key = Buffer.from(sha256Hex(named), "hex").toString("base64url").slice(0, 8);
+  const socketDir = dirname(launch.controllerSocket);
   const connection = await connectZygote({
     python: join(environmentDir(launch.dataDir, environmentHash), "bin", "python"),
-    dataDir: launch.dataDir,
+    socketDir,
     agentPid,
     key,
     environment: { ...context.environment, ...settings },
@@ -64,7 +65,7 @@ export async function startMlflow(context: ChildContext): Promise<RunningEngine>
   await replica.forked.catch(async () => {
     throw new UserError(
       "PENSTOCK_MLFLOW_START",
-      `the model's Python ended before the replica began: ${await zygoteLog(launch.dataDir, key)}`,
+      `the model's Python ended before the replica began: ${await zygoteLog(socketDir, key)}`,
       "Correct the model's requirements, then deploy again.",
     );
   });

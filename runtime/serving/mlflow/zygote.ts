@@ -1,17 +1,16 @@
 import { spawn } from "node:child_process";
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createConnection, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { sha256Hex } from "../../core/canonical.ts";
 import { UserError } from "../../core/errors.ts";
 
 /** Which zygote: equal ones are shared by all replicas of a region. */
 export interface ZygoteSettings {
   readonly python: string;
-  readonly dataDir: string;
+  /** The region's folder of sockets, which only its user may enter (ReplicaLaunch.controllerSocket lies in it). */
+  readonly socketDir: string;
   /** The agent, whose end ends the zygote. */
   readonly agentPid: number;
   /** Names the environment and everything that is fixed when its libraries are loaded. */
@@ -22,15 +21,13 @@ export interface ZygoteSettings {
 }
 
 const PROGRAM = join(import.meta.dirname, "zygote.py");
-/** Longest path of a unix socket is 107 bytes on Linux and 103 on macOS. */
-const MAX_SOCKET_PATH_BYTES = 100;
 /** A zygote listens before it imports anything, so that this is the time of starting Python on a loaded machine. */
 const START_DEADLINE_MS = 30_000;
 const LOOK_AGAIN_MS = 25;
 
 /** Connects to the zygote, which is started if there is none. Errors: UserError with the zygote's last lines if it ends. */
 export async function connectZygote(settings: ZygoteSettings): Promise<Socket> {
-  const path = socketPath(settings.dataDir, settings.key);
+  const path = socketPath(settings.socketDir, settings.key);
   const first = await tryConnect(path);
   if (first !== null) return first;
   const logFile = `${path}.log`;
@@ -47,8 +44,8 @@ export async function connectZygote(settings: ZygoteSettings): Promise<Socket> {
 }
 
 /** What a zygote wrote last, for an error. */
-export async function zygoteLog(dataDir: string, key: string): Promise<string> {
-  return lastLines(`${socketPath(dataDir, key)}.log`);
+export async function zygoteLog(socketDir: string, key: string): Promise<string> {
+  return lastLines(`${socketPath(socketDir, key)}.log`);
 }
 
 /** Starts it in a session of its own: it outlives this keeper, and no signal to the keeper's group reaches it. */
@@ -76,13 +73,9 @@ function tryConnect(path: string): Promise<Socket | null> {
   });
 }
 
-function socketPath(dataDir: string, key: string): string {
-  const name = `zygote-${key}.sock`;
-  const folder = join(dataDir, "run");
-  const tooLong = Buffer.byteLength(join(folder, name)) > MAX_SOCKET_PATH_BYTES;
-  const chosen = tooLong ? join(tmpdir(), `penstock-${sha256Hex(dataDir).slice(0, 16)}`) : folder;
-  mkdirSync(chosen, { recursive: true, mode: 0o700 });
-  return join(chosen, name);
+/** No longer than that of the controller's socket, which fits into what a unix socket's path may have. */
+function socketPath(socketDir: string, key: string): string {
+  return join(socketDir, `zygote-${key}`);
 }
 
 async function startError(code: number | null, logFile: string): Promise<UserError> {
