@@ -21,7 +21,13 @@ const AGENT = {
   concurrency: { min: 8, max: 8 },
 };
 const ENDPOINTS = [
-  { name: "iris", model: join(EXAMPLES, "iris", "iris.onnx"), concurrency: { min: 8, max: 8 } },
+  // Its probe would find that one carries far more: with 4 at once it has two replicas too.
+  {
+    name: "iris",
+    model: join(EXAMPLES, "iris", "iris.onnx"),
+    run: { maxInFlight: 4 },
+    concurrency: { min: 8, max: 8 },
+  },
   // A request takes 300 ms, so that each kill finds some in flight.
   { name: "agent", ...AGENT, idempotent: true },
   // The same, but for a custom command nothing may be sent twice unless its owner says so.

@@ -166,8 +166,11 @@ describe.skipIf(MISSING !== "")(`penstock deploy${MISSING}`, { timeout: 240_000 
   test("more concurrency than one replica carries starts another, beside the one that is there", async () => {
     expect((await invoke("iris", { inputs: inProcess.sklearn.data })).status).toBe(200);
     const before = pidsOf("iris");
-    // A replica carries 4 requests at once until another target is learned: 8 need two.
-    await region.penstock("scale", "iris", "--min", "8");
+    const { versions } = await region.endpoint("iris");
+    const target = versions.find(({ weight }) => weight === 100)?.targetConcurrency ?? 0;
+    expect(target).toBeGreaterThan(0);
+    // One and a half times what one carries needs two.
+    await region.penstock("scale", "iris", "--min", String(Math.ceil(1.5 * target)), "--max", "1000");
     await region.whenEndpoint("iris", "has two replicas", ({ scale }) => scale.ready === 2);
     expect(pidsOf("iris")).toEqual(expect.arrayContaining([...before]));
   });
