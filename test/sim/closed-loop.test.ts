@@ -20,9 +20,9 @@ const log: Log = {
 };
 
 /** An endpoint whose replicas have `cores` cores and take 100 ms a request; one-at-a-time where `maxInFlight` is 1. */
-function regionOf(cores: number, maxInFlight: number | null, startMs: number) {
+function regionOf(cores: number, maxInFlight: number | null, startMs: number, { seed = 1, least = 0 } = {}) {
   const region = new SimRegion({
-    seed: 1,
+    seed,
     service: cpuBound(100, cores),
     start: fixedStart(startMs),
     machineCpuCount: 100_000,
@@ -30,7 +30,7 @@ function regionOf(cores: number, maxInFlight: number | null, startMs: number) {
     stores: { specs: new MemorySpecStore(), kept: new MemoryKeptStore(), decisions: new MemoryDecisionLog(), log },
   });
   const queue = { maxRequests: 20_000, maxBytes: 2 ** 30, maxWaitMs: 10 * MINUTE_MS };
-  const base = specOf("iris", { concurrency: { min: 0, max: 100_000 }, queue });
+  const base = specOf("iris", { concurrency: { min: least, max: 100_000 }, queue });
   const spec = { ...base, run: { ...base.run, maxInFlight } };
   region.deploy(spec, preparedOf(spec));
   const { id } = versionOf(spec);
@@ -117,5 +117,15 @@ describe("a backlog", () => {
     const counts = watch(5 * MINUTE_MS);
     // 500 x 100 ms over 15 s are 3.3, and their arrival, read over the fast window of 5 s, 10 more; in full they were 500.
     expect(Math.max(...counts)).toBeLessThanOrEqual(15);
+  });
+});
+
+describe("an open loop a little over what a one-at-a-time fleet serves", () => {
+  it.each([1, 2, 3])("is sized by its arrivals and not for its whole queue, seed %i", (seed) => {
+    const { region, watch } = regionOf(1, 1, 10_000, { seed, least: 20 });
+    watch(6 * MINUTE_MS);
+    // 20 replicas of 10 a second, provisioned; 210 a second need 21 and the tolerance. By chance the queue reaches 100.
+    region.load("iris", () => 210, 210, 15 * MINUTE_MS);
+    expect(Math.max(...watch(12 * MINUTE_MS))).toBeLessThanOrEqual(35);
   });
 });

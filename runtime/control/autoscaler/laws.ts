@@ -20,6 +20,11 @@ export const UP_STEP_FACTOR = 8;
 export const DOWN_STEP_SHARE = 0.3;
 /** What waits is to be worked off within this time beside new arrivals: waiting for a start is not concurrency. */
 export const DRAIN_MS = 15_000;
+/**
+ * A queue stands when it moves by no more than this share of what chance alone would move it. A random walk, as an open
+ * loop at its limit is, stays within it in 2 % of windows (20,000 drawn).
+ */
+export const TIED_RATIO = 0.25;
 /** Service time before any was measured. */
 export const SERVICE_UNKNOWN_MS = 1_000;
 /** A router not heard for this long is silent: reports come each second, and two may be lost. */

@@ -1,7 +1,7 @@
 import type { SpanSums } from "../../core/window/span-sums.ts";
 import { addSpan, emptySpanSums, meanPerMs } from "../../core/window/span-sums.ts";
 import type { Flow } from "./demand.ts";
-import { FAST_WINDOW_MS, TOLERANCE_RATIO } from "./laws.ts";
+import { FAST_WINDOW_MS, TIED_RATIO } from "./laws.ts";
 import type { Supply } from "./supply.ts";
 
 /**
@@ -12,8 +12,8 @@ import type { Supply } from "./supply.ts";
 export interface StandingQueue {
   readonly inFlight: SpanSums;
   readonly queued: SpanSums;
-  readonly admitted: SpanSums;
   readonly completed: SpanSums;
+  readonly turnedAway: SpanSums;
   /** Since when some replica serves and none is pending; null while that is not so. */
   readonly settledSinceMs: number | null;
   /** Requests that stand in the queue. */
@@ -26,7 +26,7 @@ const BUCKET_MS = 1_000;
 export function initStandingQueue(): StandingQueue {
   // Spare buckets, as the window's ends fall inside buckets and routers report at different moments.
   const empty = emptySpanSums(BUCKET_MS, FAST_WINDOW_MS / BUCKET_MS + 5);
-  return { inFlight: empty, queued: empty, admitted: empty, completed: empty, settledSinceMs: null, standing: 0 };
+  return { inFlight: empty, queued: empty, completed: empty, turnedAway: empty, settledSinceMs: null, standing: 0 };
 }
 
 /** Adds one flow of the version. */
@@ -36,14 +36,14 @@ export function addToQueue(queue: StandingQueue, flow: Flow): StandingQueue {
     ...queue,
     inFlight: add(queue.inFlight, flow.inFlightMs),
     queued: add(queue.queued, flow.queuedMs),
-    admitted: add(queue.admitted, Math.max(0, flow.arrivals - flow.turnedAway)),
     completed: add(queue.completed, flow.completed),
+    turnedAway: add(queue.turnedAway, flow.turnedAway),
   };
 }
 
 /**
  * Judges the queue of the fast window: what stands is its minimum (as CoDel tells a standing queue from a burst: Nichols
- * and Jacobson 2012), where replicas serve, none is pending, and the queue is neither worked off nor growing. In any other
+ * and Jacobson 2012), where replicas serve, none is pending, and each answer brings the next request. In any other
  * moment it may only become less, and at zero there is none: a wait for a start is not concurrency.
  */
 export function judgeQueue(queue: StandingQueue, supply: Supply, frontierMs: number | null): StandingQueue {
@@ -53,7 +53,7 @@ export function judgeQueue(queue: StandingQueue, supply: Supply, frontierMs: num
   const seconds = queuedBySecond(queue, frontierMs);
   const least = Math.min(...seconds);
   const settled = settledSinceMs !== null && frontierMs - settledSinceMs >= FAST_WINDOW_MS;
-  const standing = settled && isRenewed(queue, seconds, frontierMs) ? least : Math.min(queue.standing, least);
+  const standing = settled && isTied(queue, seconds, frontierMs) ? least : Math.min(queue.standing, least);
   return { ...queue, settledSinceMs, standing };
 }
 
@@ -72,9 +72,14 @@ function queuedBySecond(queue: StandingQueue, frontierMs: number): readonly numb
   });
 }
 
-function isRenewed(queue: StandingQueue, seconds: readonly number[], frontierMs: number): boolean {
-  const admitted = meanPerMs(queue.admitted, frontierMs, FAST_WINDOW_MS) ?? 0;
-  const completed = meanPerMs(queue.completed, frontierMs, FAST_WINDOW_MS) ?? 0;
-  const grows = seconds.at(-1)! > seconds[0]! * (1 + TOLERANCE_RATIO) + 1;
-  return admitted >= completed * (1 - TOLERANCE_RATIO) && !grows;
+/**
+ * Whether requests come because others were answered. The queue then moves far less than the sqrt(2 n) by which n arrivals
+ * and n answers that know nothing of each other would move it; one that grows or is worked off moves more. Where requests
+ * are turned away, these show what is asked for.
+ */
+function isTied(queue: StandingQueue, seconds: readonly number[], frontierMs: number): boolean {
+  const count = (sums: SpanSums) => (meanPerMs(sums, frontierMs, FAST_WINDOW_MS) ?? 0) * FAST_WINDOW_MS;
+  const byChance = Math.sqrt(2 * count(queue.completed));
+  const moved = Math.max(...seconds) - Math.min(...seconds);
+  return count(queue.turnedAway) === 0 && byChance > 0 && moved <= TIED_RATIO * byChance;
 }
