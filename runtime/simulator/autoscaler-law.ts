@@ -7,7 +7,7 @@ import type { BoardView, FactName, Facts } from "../domain/board.ts";
 import type { EndpointSpec } from "../domain/endpoint.ts";
 import type { RouterLoad, VersionLoad } from "../domain/load.ts";
 import { LATENCY_EDGES_MS } from "../domain/load.ts";
-import type { ReplicaReport } from "../domain/replica.ts";
+import type { Machine, ReplicaReport } from "../domain/replica.ts";
 import type { RolledVersion } from "../domain/rollout.ts";
 import type { Version } from "../domain/version.ts";
 import type { ModelReplica } from "./model-fleet.ts";
@@ -16,6 +16,8 @@ import type { ServiceModel } from "./service-model.ts";
 
 const ENDPOINT = "lab";
 const VERSION = "lab-0000000000";
+/** A host that has told what runs; its size bounds nothing in the lab. */
+const HOST: Machine = { cpuCount: 1, memoryBytes: 2 ** 30, memoryAvailableBytes: 2 ** 30, bootId: "lab" };
 const EMPTY_BUCKETS = LATENCY_EDGES_MS.map(() => 0).concat(0);
 
 /** What a run does to the autoscaler beside load. */
@@ -129,6 +131,7 @@ function boardOf(view: LabView, options: AutoscalerLabOptions, load: RouterLoad 
       [VERSION, { version, replicas: view.fleet.replicas.map((replica) => ({ id: replica.id, draining: false })) }],
     ]),
     replica: reports,
+    machine: new Map([["lab", HOST]]),
     wanted:
       options.startTarget === null
         ? new Map()

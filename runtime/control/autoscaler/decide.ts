@@ -28,6 +28,7 @@ export function decide(world: World, memory: Memory, now: Now): Verdict<Memory, 
   if (world.place === null) {
     return { memory, output: null, because: { reason: "off: in-no-rollout", inputs: {} }, wakeAtMs: null };
   }
+  if (!world.hostKnown) return holdUntilHostKnown(world, memory);
   const ingested = ingestLoad(world, memory, now.mono);
   const supply = computeSupply(world.replicas, memory.learning.startupMs, { monoMs: now.mono, wallMs: now.wall });
   const { demand, memory: seen } = readDemand(world, ingested, supply, now.mono);
@@ -56,6 +57,13 @@ export function decide(world: World, memory: Memory, now: Now): Verdict<Memory, 
     },
     wakeAtMs: step.replicas === 1 ? sleepAtMs(world, watched, now.mono) : null,
   };
+}
+
+/** After a restart: what was kept stays wanted, and nothing is concluded from replicas that nobody has told of yet. */
+function holdUntilHostKnown({ version }: World, memory: Memory): Verdict<Memory, Wanted> {
+  const { wanted, learning } = memory;
+  const output = wanted === null ? null : { version, replicas: wanted, targetConcurrency: learning.target ?? 1 };
+  return { memory, output, because: { reason: "hold: host-unknown", inputs: { wanted } }, wakeAtMs: null };
 }
 
 /** When the idle window of the last replica ends, or null where that is past. */

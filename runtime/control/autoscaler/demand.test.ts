@@ -29,6 +29,7 @@ function worldOf(routers: readonly RouterRows[], place: Partial<NonNullable<Worl
       warmupServiceMs: null,
       meters: [],
     },
+    hostKnown: true,
     predecessorTarget: null,
   };
 }

@@ -33,6 +33,7 @@ const world: World = {
     warmupServiceMs: null,
     meters: [],
   },
+  hostKnown: true,
   predecessorTarget: null,
 };
 

@@ -18,6 +18,7 @@ export function observe(board: BoardView, version: VersionId): World {
   return {
     version,
     endpoint,
+    hostKnown: board.keys("machine").length > 0,
     place:
       found === null
         ? null

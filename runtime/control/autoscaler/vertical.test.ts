@@ -24,6 +24,7 @@ function worldOf(change: Partial<World> = {}, probedConcurrency: number | null =
       warmupServiceMs: null,
       meters: [],
     },
+    hostKnown: true,
     predecessorTarget: null,
     ...change,
   };

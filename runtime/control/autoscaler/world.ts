@@ -5,6 +5,8 @@ import type { VersionPhase } from "../../domain/rollout.ts";
 export interface World {
   readonly version: VersionId;
   readonly endpoint: EndpointName;
+  /** Whether the host has told what runs; until then no replicas on the Board does not mean that there are none. */
+  readonly hostKnown: boolean;
   /** Null once the version is in no rollout: it is wanted no more. */
   readonly place: Place | null;
   /** The endpoint's range of requests in flight, or null while its spec is missing. */

@@ -131,6 +131,7 @@ function worldOf(
         },
       ],
     },
+    hostKnown: true,
     predecessorTarget: null,
   };
 }
