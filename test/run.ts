@@ -39,7 +39,7 @@ rmSync(scratch, { recursive: true, force: true });
 const failedChecks = checks.filter((passed) => !passed).length;
 const failed = counts.failed + failedChecks;
 console.log(`\n${counts.passed + checks.length - failedChecks} passed, ${failed} failed, ${counts.skipped} skipped`);
-process.exit(failed > 0 || !vitest || (process.env["CI"] === "true" && counts.skipped > 0) ? 1 : 0);
+process.exit(failed > 0 || !vitest || (process.env.CI === "true" && counts.skipped > 0) ? 1 : 0);
 
 function step(title: string, program: string, programArgs: readonly string[]): boolean {
   console.log(`\n== ${title}`);

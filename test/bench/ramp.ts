@@ -1,7 +1,7 @@
 // bench:ramp: one endpoint of real replica processes; load steps from 10 to 10,000 requests per second. How long until the
 // ready replicas match demand and p99 is under 100 ms, and how many requests fail. Arguments: peak QPS, seconds after the
-// step, model: `accelerator` (support/accelerator.ts: one process gives 4,000 per second, so that the region must start
-// several) or `iris` (the ONNX example: real inference, of which one process may carry the peak).
+// step, model: `iris` (the ONNX example: real inference) or `accelerator` (support/accelerator.ts: one process gives 4,000
+// per second whatever its CPU, so that the region must start several).
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { TestRegion } from "../e2e/region.ts";
@@ -13,7 +13,7 @@ import { timelineSvg } from "./support/timeline-svg.ts";
 
 const PEAK_RPS = Number(process.argv[2] ?? 10_000);
 const SECONDS = Number(process.argv[3] ?? 60);
-const MODEL = process.argv[4] ?? "accelerator";
+const MODEL = process.argv[4] ?? "iris";
 const BEFORE_MS = 10_000;
 const LOOK_MS = 500;
 /** What counts as steady, and for how long it must stay so. */
