@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { autoscalerWorld } from "../../../test/support/autoscaler-world.ts";
 import { asMonoMs, asWallMs, type Now } from "../../core/time.ts";
 import { decide } from "./decide.ts";
 import { initMemory } from "./memory.ts";
@@ -8,28 +9,7 @@ const at = (ms: number): Now => ({ mono: asMonoMs(ms), wall: asWallMs(ms) });
 
 /** A sleeping-allowed version with `ready` replicas, seen by no router yet. */
 function worldOf(ready: number, hostKnown: boolean): World {
-  return {
-    version: "iris-0123456789",
-    endpoint: "iris",
-    hostKnown,
-    place: { phase: "serving", weight: 100, sizedForWeight: 100 },
-    concurrency: { min: 0, max: 1_000 },
-    sleepAfterMs: 120_000,
-    maxInFlight: null,
-    routers: [],
-    replicas: {
-      asked: ready,
-      ready,
-      startingSinceMs: [],
-      broken: 0,
-      heardAtMs: [],
-      startupMs: null,
-      probedConcurrency: null,
-      warmupServiceMs: null,
-      meters: [],
-    },
-    predecessorTarget: null,
-  };
+  return autoscalerWorld({ hostKnown }, { asked: ready, ready });
 }
 
 describe("after a restart with nothing kept (it is written at most each 10 s, and not on a full disk)", () => {

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { autoscalerWorld } from "../../../test/support/autoscaler-world.ts";
 import { meanPerMs } from "../../core/window/span-sums.ts";
 import { concurrencyAsked, ingestLoad, readDemand } from "./demand.ts";
 import { initMemory, type Memory } from "./memory.ts";
@@ -10,28 +11,7 @@ const OTHER = "iris-aaaaaaaaaa";
 const SUPPLY = { ready: 1, pending: 0, unavailable: 0, startupBudgetMs: 30_000 };
 
 function worldOf(routers: readonly RouterRows[], place: Partial<NonNullable<World["place"]>> = {}): World {
-  return {
-    version: VERSION,
-    endpoint: "iris",
-    place: { phase: "serving", weight: 100, sizedForWeight: 100, ...place },
-    concurrency: { min: 0, max: 1_000 },
-    sleepAfterMs: 120_000,
-    maxInFlight: null,
-    routers,
-    replicas: {
-      asked: 1,
-      ready: 1,
-      startingSinceMs: [],
-      broken: 0,
-      heardAtMs: [],
-      startupMs: null,
-      probedConcurrency: null,
-      warmupServiceMs: null,
-      meters: [],
-    },
-    hostKnown: true,
-    predecessorTarget: null,
-  };
+  return autoscalerWorld({ routers, place: { phase: "serving", weight: 100, sizedForWeight: 100, ...place } });
 }
 
 /** A router's counts after `seconds` of ten requests a second that take `inFlight` places all the time. */

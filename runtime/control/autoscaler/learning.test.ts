@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { autoscalerWorld } from "../../../test/support/autoscaler-world.ts";
 import { seededUniform } from "../../core/prng.ts";
 import type { Flow } from "./demand.ts";
 import { CYCLE_MS } from "./laws.ts";
 import { initLearning, type Learning } from "./learning.ts";
 import { takeSamples } from "./sampling.ts";
 import { learnTarget, startTarget } from "./vertical.ts";
-import type { World } from "./world.ts";
 
 type ServiceMs = (inFlight: number) => number;
 
@@ -14,28 +14,7 @@ type ServiceMs = (inFlight: number) => number;
 const ONBOARDING_CYCLES = 12;
 const AFTER_CYCLES = 40;
 
-const world: World = {
-  version: "model-0123456789",
-  endpoint: "model",
-  place: { phase: "serving", weight: 100, sizedForWeight: 100 },
-  concurrency: { min: 0, max: 100_000 },
-  sleepAfterMs: 120_000,
-  maxInFlight: null,
-  routers: [],
-  replicas: {
-    asked: 1,
-    ready: 1,
-    startingSinceMs: [],
-    broken: 0,
-    heardAtMs: [],
-    startupMs: null,
-    probedConcurrency: null,
-    warmupServiceMs: null,
-    meters: [],
-  },
-  hostKnown: true,
-  predecessorTarget: null,
-};
+const world = autoscalerWorld({ concurrency: { min: 0, max: 100_000 } });
 
 /** Targets at the end of each cycle where load always fills the target, and a second's mean service time is off by `noise`. */
 function learnedTargets(serviceMs: ServiceMs, seed: number, noise: number, spikeAtMs = Number.NaN): readonly number[] {

@@ -1,33 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { autoscalerWorld } from "../../../test/support/autoscaler-world.ts";
 import { EMPTY_CURVE, observeCurve } from "./curve.ts";
 import { initLearning, type Learning, type Sample } from "./learning.ts";
 import { learnTarget, startTarget } from "./vertical.ts";
 import type { World } from "./world.ts";
 
 function worldOf(change: Partial<World> = {}, probedConcurrency: number | null = null): World {
-  return {
-    version: "iris-0123456789",
-    endpoint: "iris",
-    place: { phase: "serving", weight: 100, sizedForWeight: 100 },
-    concurrency: { min: 0, max: 1_000 },
-    sleepAfterMs: 120_000,
-    maxInFlight: null,
-    routers: [],
-    replicas: {
-      asked: 1,
-      ready: 1,
-      startingSinceMs: [],
-      broken: 0,
-      heardAtMs: [],
-      startupMs: null,
-      probedConcurrency,
-      warmupServiceMs: null,
-      meters: [],
-    },
-    hostKnown: true,
-    predecessorTarget: null,
-    ...change,
-  };
+  return autoscalerWorld(change, { probedConcurrency });
 }
 
 /** Six samples of 5 s up to second 60, all alike, and a curve that has seen `levels`, by default up to 10 at 50 ms. */
