@@ -6,12 +6,12 @@ import { Agent } from "./agent.ts";
 import type { Command } from "./child.ts";
 
 // An agent whose processes are shell scripts: `agent.fixture.ts DATA_DIR SCRIPT`. The script gets `controller`, `router`
-// or a replica's id as $1. SIGTERM ends the agent in order.
+// or a replica's id as $1; the programs of both are looked up on this process's PATH. SIGTERM ends the agent in order.
 const [dataDir = "", script = ""] = process.argv.slice(2);
 const command = (name: string): Command => ({
   program: "/bin/sh",
   args: ["-c", script, "sh", name],
-  env: { PATH: "/usr/local/bin:/usr/bin:/bin" },
+  env: { PATH: process.env.PATH },
 });
 
 const agent = new Agent({

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -70,11 +70,11 @@ class FakeController {
   }
 }
 
-function startAgent(script: string): ChildProcess {
+function startAgent(script: string, path = "/usr/local/bin:/usr/bin:/bin"): ChildProcess {
   const child = spawn(
     process.execPath,
     [join(import.meta.dirname, "agent.fixture.ts"), folder, script.replaceAll(DIARY, diary)],
-    { stdio: ["ignore", "inherit", "inherit"] },
+    { stdio: ["ignore", "inherit", "inherit"], env: { ...process.env, PATH: path } },
   );
   started.push(child);
   return child;
@@ -115,12 +115,33 @@ async function withTwoReplicas(script: string): Promise<ChildProcess> {
 }
 
 test("an agent killed with -9 takes all its children with it, and theirs that are tied to them", async () => {
-  const grandchild = `setpriv --pdeathsig KILL -- sleep 1000 & echo "start child-of-$1 $!" >> ${DIARY};`;
+  // A grandchild says that it is there once it is tied: `setpriv ... &` has returned to the shell before that.
+  const grandchild = `setpriv --pdeathsig KILL -- sh -c 'echo "start child-of-$1 $$" >> ${DIARY}; exec sleep 1000' sh "$1" &`;
   const agent = await withTwoReplicas(`${grandchild} ${POLITE}`);
+  await until(() => entries().length === 8);
   const pids = entries().map((entry) => Number(entry.split(" ")[2]));
-  expect(pids).toHaveLength(8);
   agent.kill("SIGKILL");
   await until(() => pids.every((pid) => !runs(pid)));
+});
+
+test("a child that is not yet tied to its agent when that is killed never runs its program", async () => {
+  // This setpriv comes to tie the child only when the agent is gone, however long that takes.
+  const bin = join(folder, "bin");
+  mkdirSync(bin);
+  const late = `#!/bin/sh
+    echo "late $PPID $$" >> ${diary}
+    while kill -0 $PPID 2>/dev/null; do sleep 0.02; done
+    echo "tied $PPID $$" >> ${diary}
+    PATH=/usr/local/bin:/usr/bin:/bin exec setpriv "$@"`;
+  writeFileSync(join(bin, "setpriv"), late, { mode: 0o755 });
+  const agent = startAgent(POLITE, `${bin}:/usr/local/bin:/usr/bin:/bin`);
+  const said = (word: string): string[] => entries().filter((entry) => entry.startsWith(word));
+  await until(() => said("late").length === 2);
+  agent.kill("SIGKILL");
+  await until(() => said("tied").length === 2);
+  const pids = said("tied").map((entry) => Number(entry.split(" ")[2]));
+  await until(() => pids.every((pid) => !runs(pid)));
+  expect(said("start")).toEqual([]);
 });
 
 test("the next agent ends what a killed one left behind, told by pid and start time", async () => {

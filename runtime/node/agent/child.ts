@@ -89,13 +89,16 @@ function readLines(stream: Readable, take: (lines: readonly string[]) => void): 
   stream.on("error", () => {});
 }
 
+/** A parent that died before the child was tied to it sends no signal any more: such a child has another parent by then, and ends. */
+const UNLESS_ORPHANED = '[ "$PPID" = "$0" ] && exec "$@"';
+
 /** The words to put before a command so that the kernel kills it with its parent; none where setpriv is absent. */
 function tiedToParent(path: string): readonly string[] {
   for (const folder of path.split(delimiter)) {
     const setpriv = join(folder, "setpriv");
     try {
       accessSync(setpriv, constants.X_OK);
-      return [setpriv, "--pdeathsig", "KILL", "--"];
+      return [setpriv, "--pdeathsig", "KILL", "--", "/bin/sh", "-c", UNLESS_ORPHANED, String(process.pid)];
     } catch {
       // Not in this folder: the next one is tried.
     }
