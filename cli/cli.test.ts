@@ -177,7 +177,10 @@ describe("deploying", () => {
     );
     const { code, err } = await penstock("deploy", "-f", "two.yaml", "--no-wait");
     expect(region.board.keys("spec")).toEqual(["one"]);
-    expect([code, err]).toEqual([1, expect.stringMatching(/run: .*cpuCounts/)]);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/run\.cpuCounts: there is no such setting; did you mean cpuCount\?/),
+    ]);
   });
 
   test("a path that does not exist is refused before anything is sent", async () => {

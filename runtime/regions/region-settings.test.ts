@@ -23,30 +23,35 @@ test("an empty file is a region with every default", () => {
   });
 });
 
-test("five mistakes are told at once, each with its path", () => {
-  const text = `
-region: Local!
+test("every mistake is told at once, from the top, with its line, its endpoint's name, the rule and what stands there", () => {
+  const text = `region: Local!
 port: 99999
 colour: blue
 endpoints:
-  - name: Iris
+  - name: iris
     model: ./iris.onnx
+    concurency: { min: 1 }
+    run:
+      cpuCounts: 2
   - name: ok
     model: ./ok.onnx
     concurrency: { min: 9, max: 3 }
+  - model: ./nameless.onnx
 `;
   const error = errorOf(() => parseRegionFile(text, "r.yaml"));
   expect(error.code).toBe("PENSTOCK_REGION_FILE_INVALID");
-  expect(error.message).toContain("r.yaml has 5 mistakes");
-  for (const part of [
-    "- region: ",
-    "- port: ",
-    '"colour"',
-    "- endpoints.0.name: ",
-    "- endpoints.1.concurrency.min: ",
-  ]) {
-    expect(error.message).toContain(part);
-  }
+  const [head, ...mistakes] = error.message.split("\n");
+  expect(head).toBe("r.yaml has 7 mistakes:");
+  const starts = [
+    `  - line 1, region: must be lower-case letters, digits and '-', and is "Local!"`,
+    "  - line 2, port: must be at most 65535, and is 99999",
+    "  - line 3, colour: there is no such setting. Allowed here: region, host, port,",
+    "  - line 7, endpoints.iris.concurency: there is no such setting; did you mean concurrency? Allowed here: name, model,",
+    "  - line 9, endpoints.iris.run.cpuCounts: there is no such setting; did you mean cpuCount? Allowed here: cpuCount,",
+    "  - line 12, endpoints.ok.concurrency.min: min must not be above max",
+    "  - line 13, endpoints[2].name: is missing; it must be text",
+  ];
+  expect(mistakes.map((mistake, index) => mistake.slice(0, starts[index]?.length))).toEqual(starts);
 });
 
 test("a mistake of YAML itself is told with its line", () => {

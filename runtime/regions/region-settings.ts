@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
-import { parseDocument } from "yaml";
-import type { z } from "zod";
+import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
+import { mistakesIn } from "../contract/spec/mistakes.ts";
 import { type RegionFile, regionFile } from "../contract/spec/region-file.ts";
 import { UserError } from "../core/errors.ts";
 
@@ -32,22 +32,48 @@ export function readRegionFile(path: string): RegionFile {
   };
 }
 
-/** Parses the text of a region file (YAML or JSON). Errors: UserError with every mistake, each with its path. */
+/** Parses the text of a region file (YAML or JSON). Errors: UserError with every mistake, each with its line and path. */
 export function parseRegionFile(text: string, name: string): RegionFile {
-  const document = parseDocument(text, { prettyErrors: true });
+  const lineCounter = new LineCounter();
+  const document = parseDocument(text, { prettyErrors: true, lineCounter });
   if (document.errors.length > 0)
     throw invalid(
       name,
       document.errors.map((error) => error.message.trim()),
     );
-  const parsed = regionFile.safeParse(document.toJS() ?? {});
+  const input: unknown = document.toJS() ?? {};
+  const parsed = regionFile.safeParse(input);
   if (parsed.success) return parsed.data;
-  throw invalid(name, parsed.error.issues.flatMap(describeIssue));
+  const mistakes = mistakesIn(parsed.error.issues, input, "the file")
+    .map((mistake) => ({ ...mistake, line: lineOf(document, mistake.keys, lineCounter) }))
+    .toSorted((a, b) => a.line - b.line);
+  throw invalid(
+    name,
+    mistakes.map(({ line, path, message }) => `line ${line}, ${path}: ${message}`),
+  );
 }
 
-function describeIssue(issue: z.core.$ZodIssue): string[] {
-  const where = issue.path.map(String).join(".") || "(top)";
-  return [`${where}: ${issue.message}`];
+/** The line of the deepest key on the way that stands in the file: of a missing setting that of what lacks it. */
+function lineOf(document: Document, keys: readonly PropertyKey[], lines: LineCounter): number {
+  let node: unknown = document.contents;
+  let offset = 0;
+  for (const key of keys) {
+    if (isAlias(node)) node = node.resolve(document);
+    if (isMap(node)) {
+      // Unknown settings of one place are told together: the line is the first one's.
+      const names = String(key).split(", ");
+      const pair = node.items.find((item) => isScalar(item.key) && names.includes(String(item.key.value)));
+      if (pair === undefined || !isNode(pair.key)) break;
+      offset = pair.key.range?.[0] ?? offset;
+      node = pair.value;
+    } else if (isSeq(node)) {
+      const item = node.items[Number(key)];
+      if (!isNode(item)) break;
+      offset = item.range?.[0] ?? offset;
+      node = item;
+    } else break;
+  }
+  return lines.linePos(offset).line;
 }
 
 function invalid(name: string, mistakes: readonly string[]): UserError {

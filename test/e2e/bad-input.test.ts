@@ -178,9 +178,9 @@ test("a region file with five mistakes is refused with all five, each with its p
   for (const path of [
     "port",
     "regoin",
-    "endpoints.0.name",
-    "endpoints.1.concurrency.min",
-    "endpoints.2.timeouts.firstByteMs",
+    "endpoints[0].name",
+    "endpoints.iris.concurrency.min",
+    "endpoints.other.timeouts.firstByteMs",
   ]) {
     expect(stderr).toContain(path);
   }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ENDPOINT_NAME_PATTERN } from "../../domain/names.ts";
+import { settings } from "./settings.ts";
 
 /** Names of endpoints, with the rule in the message. */
 export const endpointName = z
@@ -10,19 +11,12 @@ export const endpointName = z
   )
   .describe("Name of the endpoint, as clients call it");
 
-const concurrency = z
-  .strictObject({
-    min: z
-      .int()
-      .min(0)
-      .max(100_000)
-      .default(0)
-      .describe("Requests in flight that are always provisioned; 0 = may sleep"),
-    max: z.int().min(1).max(1_000_000).default(64).describe("Most requests in flight the endpoint may scale to"),
-  })
-  .refine((range) => range.min <= range.max, { message: "min must not be above max", path: ["min"] });
+const concurrency = settings({
+  min: z.int().min(0).max(100_000).default(0).describe("Requests in flight that are always provisioned; 0 = may sleep"),
+  max: z.int().min(1).max(1_000_000).default(64).describe("Most requests in flight the endpoint may scale to"),
+}).refine((range) => range.min <= range.max, { message: "min must not be above max", path: ["min"] });
 
-const runSettings = z.strictObject({
+const runSettings = settings({
   cpuCount: z.number().min(0.1).max(1024).default(1).describe("CPU cores of one replica; decides its thread settings"),
   memoryBytes: z.int().min(16_777_216).nullable().default(null).describe("Memory of one replica; null = as measured"),
   env: z
@@ -62,7 +56,7 @@ const runSettings = z.strictObject({
 });
 
 const traffic = z.discriminatedUnion("kind", [
-  z.strictObject({
+  settings({
     kind: z.literal("latest"),
     canaryPercent: z
       .int()
@@ -71,10 +65,10 @@ const traffic = z.discriminatedUnion("kind", [
       .default(100)
       .describe("Share of the newest version while its predecessor serves"),
   }),
-  z.strictObject({
+  settings({
     kind: z.literal("split"),
     parts: z
-      .array(z.strictObject({ version: z.string().min(1), percent: z.int().min(0).max(100) }))
+      .array(settings({ version: z.string().min(1), percent: z.int().min(0).max(100) }))
       .min(1)
       .max(8)
       .refine((parts) => parts.reduce((sum, part) => sum + part.percent, 0) === 100, "percents must sum to 100")
@@ -85,62 +79,60 @@ const traffic = z.discriminatedUnion("kind", [
   }),
 ]);
 
-const timeouts = z.strictObject({
+const timeouts = settings({
   connectMs: z.int().min(1).max(60_000).default(1_000),
   firstByteMs: z.int().min(10).max(3_600_000).default(120_000),
   stallMs: z.int().min(10).max(3_600_000).default(15_000),
   requestMs: z.int().min(10).max(86_400_000).default(600_000),
 });
 
-const queue = z.strictObject({
+const queue = settings({
   maxRequests: z.int().min(0).max(1_000_000).default(2_000),
   maxBytes: z.int().min(0).max(8_589_934_592).default(268_435_456),
   maxWaitMs: z.int().min(0).max(3_600_000).default(60_000),
 });
 
 /** An endpoint as a person writes it (API, region file, `penstock deploy -f`). Only `name` and `model` must be given. */
-export const endpointInput = z
-  .strictObject({
-    name: endpointName,
-    model: z
-      .string()
-      .min(1)
-      .default("")
-      .describe("Path, URL (http, https) or pypi:PACKAGE==VERSION#FILE of the artifact"),
-    modelSha256: z
-      .string()
-      .regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits")
-      .nullable()
-      .default(null),
-    runtime: z.enum(["auto", "onnx", "gguf", "mlflow", "custom"]).default("auto"),
-    run: runSettings.prefault({}),
-    concurrency: concurrency.prefault({}),
-    sleepAfterMs: z
-      .int()
-      .min(1_000)
-      .max(2_592_000_000)
-      .default(120_000)
-      .describe("With concurrency.min 0: sleeps once nothing has come for this long; waking costs a start"),
-    traffic: traffic.prefault({ kind: "latest" }),
-    idempotent: z
-      .boolean()
-      .nullable()
-      .default(null)
-      .describe("May be retried after it was sent; null = yes, except custom"),
-    timeouts: timeouts.prefault({}),
-    queue: queue.prefault({}),
-    maxBodyBytes: z.int().min(1).max(8_589_934_592).default(67_108_864),
-    keepVersions: z.int().min(1).max(20).default(3),
-    logLevel: z
-      .enum(["debug", "info", "warn", "error"])
-      .default("info")
-      .describe("Lowest level that the keepers of its replicas write, at once; the model's own lines all stay"),
-    traceSampleRatio: z.number().min(0).max(1).default(0.01).describe("Share of requests that leave a span"),
-  })
-  .refine((input) => input.model !== "" || input.run.command !== null || input.run.url !== null, {
-    message: "give a model, or run.command or run.url for a custom runtime",
-    path: ["model"],
-  });
+export const endpointInput = settings({
+  name: endpointName,
+  model: z
+    .string()
+    .min(1)
+    .default("")
+    .describe("Path, URL (http, https) or pypi:PACKAGE==VERSION#FILE of the artifact"),
+  modelSha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits")
+    .nullable()
+    .default(null),
+  runtime: z.enum(["auto", "onnx", "gguf", "mlflow", "custom"]).default("auto"),
+  run: runSettings.prefault({}),
+  concurrency: concurrency.prefault({}),
+  sleepAfterMs: z
+    .int()
+    .min(1_000)
+    .max(2_592_000_000)
+    .default(120_000)
+    .describe("With concurrency.min 0: sleeps once nothing has come for this long; waking costs a start"),
+  traffic: traffic.prefault({ kind: "latest" }),
+  idempotent: z
+    .boolean()
+    .nullable()
+    .default(null)
+    .describe("May be retried after it was sent; null = yes, except custom"),
+  timeouts: timeouts.prefault({}),
+  queue: queue.prefault({}),
+  maxBodyBytes: z.int().min(1).max(8_589_934_592).default(67_108_864),
+  keepVersions: z.int().min(1).max(20).default(3),
+  logLevel: z
+    .enum(["debug", "info", "warn", "error"])
+    .default("info")
+    .describe("Lowest level that the keepers of its replicas write, at once; the model's own lines all stay"),
+  traceSampleRatio: z.number().min(0).max(1).default(0.01).describe("Share of requests that leave a span"),
+}).refine((input) => input.model !== "" || input.run.command !== null || input.run.url !== null, {
+  message: "give a model, or run.command or run.url for a custom runtime",
+  path: ["model"],
+});
 
 /** Parsed form of an endpoint input: every default filled in. */
 export type EndpointInput = z.infer<typeof endpointInput>;

@@ -75,7 +75,7 @@ describe("endpoints", () => {
     });
     expect([status, body.code]).toEqual([422, "PENSTOCK_INVALID"]);
     const paths = body.details.map((detail: { path: string }) => detail.path);
-    expect(paths.toSorted()).toEqual(["(whole)", "run.cpuCount", "run.env.1x", "traffic.parts"]);
+    expect(paths.toSorted()).toEqual(["run.cpuCount", "run.env.1x", "traffic.parts", "typo"]);
     expect(region.board.keys("spec")).toEqual([]);
   });
 

@@ -43,7 +43,9 @@ export interface Api {
 export function createApi(operations: RegionOperations): Api {
   const app = new OpenAPIHono({
     defaultHook: (result) => {
-      if (!result.success) throw invalid(result.error as z.ZodError, result.target === "json" ? "body" : result.target);
+      if (result.success) return;
+      const { data } = result as { readonly data?: unknown };
+      throw invalid(result.error as z.ZodError, data, result.target === "json" ? "body" : result.target);
     },
   });
   app.onError((error, c) => {

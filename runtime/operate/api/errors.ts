@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { mistakesIn } from "../../contract/spec/mistakes.ts";
 import { UserError } from "../../core/errors.ts";
 
 /** One problem of a request's body or query: where, and what is wrong with it. */
@@ -56,9 +57,9 @@ export function answerError(error: unknown, c: Context): Response {
   return c.json({ code: "PENSTOCK_INTERNAL", message: "the controller failed at this", todo, details: [] }, 500);
 }
 
-/** A 422 with every problem that zod found, each with its path. */
-export function invalid(error: z.ZodError, what: string): ApiError {
-  const details = error.issues.map((issue) => ({ path: pathText(issue.path), message: issue.message }));
+/** A 422 with every problem that zod found in `input`, each with its path. */
+export function invalid(error: z.ZodError, input: unknown, what: string): ApiError {
+  const details = mistakesIn(error.issues, input, what).map(({ path, message }) => ({ path, message }));
   const count = details.length === 1 ? "1 problem" : `${details.length} problems`;
   return new ApiError(
     422,
@@ -67,10 +68,4 @@ export function invalid(error: z.ZodError, what: string): ApiError {
     "Correct the fields that are named.",
     details,
   );
-}
-
-/** `run.env.A`, `traffic.parts[1].percent`, or `(whole)` for the value itself. */
-function pathText(path: readonly PropertyKey[]): string {
-  const text = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
-  return text === "" ? "(whole)" : text.replace(/^\./, "");
 }

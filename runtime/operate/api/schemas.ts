@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { endpointInput } from "../../contract/spec/endpoint.ts";
+import { settings } from "../../contract/spec/settings.ts";
 import type { Plain } from "../../core/controller.ts";
 import { SERIES_COLUMNS } from "../series/columns.ts";
 import type { SeriesSlice } from "../series/series.ts";
@@ -204,16 +205,16 @@ export const checkView = shows<Check>(
 /** Body that moves traffic: the spec's own schema. */
 export const trafficInput = endpointInput.shape.traffic;
 /** Body that sets bounds; what is left out stays. */
-export const concurrencyInput = z.strictObject({
+export const concurrencyInput = settings({
   min: z.int().min(0).optional().describe("Requests in flight that are always provisioned; 0 = may sleep"),
   max: z.int().min(1).optional().describe("Most requests in flight the endpoint may scale to"),
 });
 /** Body of a rollback. */
-export const rollbackInput = z.strictObject({
+export const rollbackInput = settings({
   version: z.string().min(1).nullable().default(null).describe("Version to go back to; null = the one before"),
 });
 /** Body that creates a key. */
-export const keyInput = z.strictObject({
+export const keyInput = settings({
   name: z.string().min(1).max(80),
   endpoints: z.array(z.string().min(1)).min(1).nullable().default(null).describe("null = all endpoints"),
   admin: z.boolean().default(false).describe("Opens the control API"),
