@@ -5,13 +5,13 @@ import { systemRandom } from "../../adapters/random.ts";
 import { Agent } from "./agent.ts";
 import type { Command } from "./child.ts";
 
-// An agent whose processes are shell scripts: `agent.fixture.ts DATA_DIR SCRIPT`. The script gets `controller`, `router`
-// or a replica's id as $1; the programs of both are looked up on this process's PATH. SIGTERM ends the agent in order.
-const [dataDir = "", script = ""] = process.argv.slice(2);
+// An agent whose processes are shell scripts: `agent.fixture.ts DATA_DIR SCRIPT PATH`. The script gets `controller`, `router`
+// or a replica's id as $1. SIGTERM ends the agent in order.
+const [dataDir = "", script = "", path = ""] = process.argv.slice(2);
 const command = (name: string): Command => ({
   program: "/bin/sh",
   args: ["-c", script, "sh", name],
-  env: { PATH: process.env.PATH },
+  env: { PATH: path },
 });
 
 const agent = new Agent({

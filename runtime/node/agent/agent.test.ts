@@ -73,8 +73,8 @@ class FakeController {
 function startAgent(script: string, path = "/usr/local/bin:/usr/bin:/bin"): ChildProcess {
   const child = spawn(
     process.execPath,
-    [join(import.meta.dirname, "agent.fixture.ts"), folder, script.replaceAll(DIARY, diary)],
-    { stdio: ["ignore", "inherit", "inherit"], env: { ...process.env, PATH: path } },
+    [join(import.meta.dirname, "agent.fixture.ts"), folder, script.replaceAll(DIARY, diary), path],
+    { stdio: ["ignore", "inherit", "inherit"] },
   );
   started.push(child);
   return child;
