@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 features, labels = load_iris(return_X_y=True)
 # As examples/iris/train.py trains it.
-model = LogisticRegression(max_iter=1000, random_state=0).fit(features, labels)
+model = LogisticRegression(solver="newton-cholesky", tol=1e-10).fit(features, labels)
 print(
     json.dumps(
         {
