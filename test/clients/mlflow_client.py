@@ -1,11 +1,11 @@
-"""Asks a region by MLflow's own client. Usage: mlflow_client.py URL ENDPOINT < inputs.json; prints what it was answered."""
+"""Asks a region by MLflow's own client. Usage: mlflow_client.py URL ENDPOINT CHAT < inputs.json; prints what it was answered."""
 
 import json
 import sys
 
 from mlflow.deployments import get_deploy_client
 
-url, endpoint = sys.argv[1:]
+url, endpoint, chat = sys.argv[1:]
 rows = json.load(sys.stdin)
 client = get_deploy_client(url)
 
@@ -26,6 +26,17 @@ print(
             "endpoint": client.get_endpoint(endpoint).name,
             "inputs": client.predict(endpoint=endpoint, inputs={"inputs": rows}),
             "instances": client.predict(endpoint=endpoint, inputs={"instances": rows}),
+            "chat": client.predict(
+                endpoint=chat,
+                inputs={
+                    "messages": [{"role": "user", "content": "What is the capital of France?"}],
+                    "temperature": 0,
+                    "max_tokens": 24,
+                },
+            ),
+            "completion": client.predict(
+                endpoint=chat, inputs={"prompt": "One, two, three, four,", "temperature": 0, "max_tokens": 3}
+            ),
             "unknown": refusal(lambda: client.predict(endpoint="nobody", inputs={"inputs": rows})),
             "wrong": refusal(lambda: client.predict(endpoint=endpoint, inputs={"inputs": [[1.0]]})),
         }

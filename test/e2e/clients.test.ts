@@ -97,13 +97,15 @@ describe.skipIf(MISSING !== "")(`the examples, asked by clients that others wrot
     });
   });
 
-  test("MLflow's deployments client gets the labels that scikit-learn gives", async () => {
-    const answered = await runClient("mlflow_client.py", [region.url, "iris"], iris.features);
+  test("MLflow's deployments client gets the labels that scikit-learn gives, and a language model's answers", async () => {
+    const answered = await runClient("mlflow_client.py", [region.url, "iris", "smollm2"], iris.features);
     expect(answered).toMatchObject({
       endpoints: ["iris", "smollm2"],
       endpoint: "iris",
       inputs: { predictions: iris.labels },
       instances: { predictions: iris.labels },
+      chat: { model: "smollm2", choices: [{ message: { content: expect.stringContaining("Paris") } }] },
+      completion: { choices: [{ text: expect.stringContaining("five") }], usage: { completion_tokens: 3 } },
       unknown: expect.stringContaining("404"),
       wrong: expect.stringContaining("400"),
     });

@@ -72,6 +72,30 @@ test("the wrong door says which ones the endpoint has", async () => {
   });
 });
 
+test.each([
+  ['{"messages":[{"role":"user","content":"prompt"}]}', "/v1/chat/completions"],
+  ['{"max_tokens":3,"prompt":"messages"}', "/v1/completions"],
+  [`{"dimensions":{"messages":1},"input":"${"x".repeat(9_000)}"}`, "/v1/embeddings"],
+])("a language model answers by MLflow's paths what its body asks for: %.40s", async (body, path) => {
+  const port = await twoEndpoints();
+  expect((await ask(port, "POST", "/serving-endpoints/chat/invocations", body)).body).toBe(`served ${path}`);
+  expect((await ask(port, "POST", "/endpoints/chat/invocations", body)).body).toBe(`served ${path}`);
+});
+
+test("a language model asked by MLflow's paths for something else says what it takes, in MLflow's shape", async () => {
+  const port = await twoEndpoints();
+  const refused = (message: string) => ({
+    status: 400,
+    body: { error_code: "BAD_REQUEST", message: expect.stringContaining(message) },
+  });
+  const invoke = (body: string) => ask(port, "POST", "/serving-endpoints/chat/invocations", body);
+  expect(await invoke('{"inputs":[[1]]}')).toMatchObject(
+    refused('"messages" (chat), "prompt" (completion) or "input"'),
+  );
+  expect(await invoke('{"messages"')).toMatchObject(refused("the body is not complete JSON"));
+  expect((await ask(port, "GET", "/serving-endpoints/chat/invocations")).status).toBe(405);
+});
+
 test("/invocations goes to the only endpoint that answers it, or to the one a header names", async () => {
   const port = await twoEndpoints();
   expect((await ask(port, "POST", "/invocations", "{}")).body).toBe("served /invocations");

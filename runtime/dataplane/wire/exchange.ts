@@ -3,6 +3,7 @@ import type { SnapshotEndpoint } from "../../domain/snapshot.ts";
 import type { Asked, Lease, Outcome } from "../flow/lease.ts";
 import { Attempt } from "./attempt.ts";
 import type { Identity } from "./auth.ts";
+import { findChatPath, isChatInvocation } from "./doors/chat-invocation.ts";
 import { answerLocally, unknownEndpoint } from "./doors/local.ts";
 import { findModel } from "./doors/model-field.ts";
 import { type Problem, problemAnswer } from "./doors/problem.ts";
@@ -14,8 +15,8 @@ import { isWorthDraining, RequestBody } from "./request-body.ts";
 import type { ClientConnection, RequestHandler } from "./server/connection.ts";
 import type { ThreadContext } from "./thread-context.ts";
 
-/** Bytes of a body in which `model` must be found: a client that puts it last sends this much before it. */
-const MODEL_SCAN_BYTES = 8 * 1024 * 1024;
+/** Bytes of a body in which what is sought must be found: a client that puts `model` last sends this much before it. */
+const BODY_SCAN_BYTES = 8 * 1024 * 1024;
 
 /**
  * One request from its head to its settled lease: finds the endpoint, takes the body, asks the flow tables for a seat,
@@ -25,7 +26,7 @@ export class Exchange implements RequestHandler, Asked {
   readonly thread: ThreadContext;
   readonly client: ClientConnection;
   readonly head: RequestHead;
-  readonly call: EndpointCall;
+  call: EndpointCall;
   readonly identity: Identity;
   readonly requestId: string;
   readonly body = new RequestBody();
@@ -35,6 +36,8 @@ export class Exchange implements RequestHandler, Asked {
   mayRepeat = false;
   lease: Lease<Exchange> | null = null;
   endpoint: SnapshotEndpoint | null = null;
+  /** Found, and called in a way that only the body tells. */
+  #invoked: SnapshotEndpoint | null = null;
   #attempt: Attempt | null = null;
   #refusal: Problem | null = null;
   #isOver = false;
@@ -81,7 +84,7 @@ export class Exchange implements RequestHandler, Asked {
     }
     this.body.add(bytes, start, end);
     if (this.endpoint === null) {
-      if (this.body.bytes >= this.#scanAtBytes) this.#scanForModel(false);
+      if (this.body.bytes >= this.#scanAtBytes) this.#scanBody(false);
       if (this.endpoint === null) return;
     }
     if (this.body.bytes > this.endpoint.maxBodyBytes) {
@@ -105,7 +108,7 @@ export class Exchange implements RequestHandler, Asked {
       this.#attempt.endBody();
       return;
     }
-    if (this.endpoint === null) this.#scanForModel(true);
+    if (this.endpoint === null) this.#scanBody(true);
     if (this.endpoint !== null && this.#refusal === null && this.lease === null) this.#admit(this.endpoint);
   }
 
@@ -179,8 +182,9 @@ export class Exchange implements RequestHandler, Asked {
       this.refuse(problem);
       return;
     }
-    this.endpoint = endpoint;
     this.mayRepeat = endpoint.idempotent || this.head.idempotencyKey !== null;
+    if (isChatInvocation(endpoint, this.call)) this.#invoked = endpoint;
+    else this.endpoint = endpoint;
   }
 
   /** `/invocations` names no endpoint: a header does, or there is but one that opens the door. */
@@ -205,7 +209,7 @@ export class Exchange implements RequestHandler, Asked {
     });
   }
 
-  #scanForModel(isComplete: boolean): void {
+  #scanBody(isComplete: boolean): void {
     const { call, head } = this;
     if (head.method !== "POST") {
       this.refuse({
@@ -216,20 +220,27 @@ export class Exchange implements RequestHandler, Asked {
       });
       return;
     }
-    const field = findModel(this.body.joined());
+    const invoked = this.#invoked;
+    const bytes = this.body.joined();
+    const field = invoked === null ? findModel(bytes) : findChatPath(bytes);
     if (field.kind === "found") {
-      this.#resolve(field.model);
+      if ("model" in field) this.#resolve(field.model);
+      else {
+        this.call = { ...this.call, path: field.path };
+        this.endpoint = invoked;
+      }
       return;
     }
+    const sought = invoked === null ? "`model`" : "`messages`, `prompt` or `input`";
     if (field.kind === "more" && !isComplete) {
-      if (this.body.bytes < MODEL_SCAN_BYTES) {
+      if (this.body.bytes < BODY_SCAN_BYTES) {
         this.#scanAtBytes = this.body.bytes * 2;
         return;
       }
       this.refuse({
         status: 413,
         code: "PENSTOCK_BODY_TOO_LARGE",
-        message: `\`model\` was not found in the first ${MODEL_SCAN_BYTES} bytes of the body; put it first`,
+        message: `${sought} was not found in the first ${BODY_SCAN_BYTES} bytes of the body; put it first`,
       });
       return;
     }
@@ -238,12 +249,12 @@ export class Exchange implements RequestHandler, Asked {
         ? field.why
         : field.kind === "more"
           ? "the body is not complete JSON"
-          : "the body has no `model`";
-    this.refuse({
-      status: 400,
-      code: "PENSTOCK_BAD_BODY",
-      message: `${why}; send a JSON object whose "model" names an endpoint`,
-    });
+          : `the body has no ${sought}`;
+    const todo =
+      invoked === null
+        ? 'send a JSON object whose "model" names an endpoint'
+        : `endpoint "${invoked.name}" is a language model: send a JSON object with "messages" (chat), "prompt" (completion) or "input" (embedding)`;
+    this.refuse({ status: 400, code: "PENSTOCK_BAD_BODY", message: `${why}; ${todo}` });
   }
 
   #admit(endpoint: SnapshotEndpoint): void {

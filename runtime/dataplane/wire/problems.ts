@@ -2,6 +2,7 @@ import type { SnapshotEndpoint } from "../../domain/snapshot.ts";
 import type { Door } from "../../domain/version.ts";
 import type { Refusal } from "../flow/lease.ts";
 import type { Identity } from "./auth.ts";
+import { isChatInvocation } from "./doors/chat-invocation.ts";
 import { notServable } from "./doors/local.ts";
 import type { Problem } from "./doors/problem.ts";
 import type { EndpointCall } from "./doors/route.ts";
@@ -60,7 +61,7 @@ export function identityProblem(identity: Identity, endpoint: string | null): Pr
 export function callProblem(endpoint: SnapshotEndpoint, call: EndpointCall, head: RequestHead): Problem | null {
   // Before a first version exists nobody knows which doors it will have.
   if (endpoint.doors.length === 0) return notServable(endpoint);
-  if (!endpoint.doors.includes(call.door)) return wrongDoor(endpoint, call.door);
+  if (!endpoint.doors.includes(call.door) && !isChatInvocation(endpoint, call)) return wrongDoor(endpoint, call.door);
   if (call.method !== null && head.method !== call.method && !(call.method === "GET" && head.method === "HEAD")) {
     return wrongMethod(call, head.method);
   }

@@ -8,13 +8,28 @@ export type ModelField =
 
 const QUOTE = 34;
 const BACKSLASH = 92;
-const MORE: ModelField = { kind: "more" };
+const MORE = { kind: "more" } as const;
+/** Longest of the names that are looked for: `messages`. */
+const MAX_NAME_BYTES = 8;
 
 /**
  * Finds the top-level member `model` of a JSON object without parsing the rest: strings are skipped by a native search,
  * nested values by counting brackets. Takes the first such member; whether the rest is valid JSON is the replica's to say.
  */
 export function findModel(bytes: Buffer): ModelField {
+  const member = findMember(bytes, isModel);
+  return member.kind === "found" ? readModel(bytes, member.valueAt) : member;
+}
+
+const isModel = (name: string): boolean => name === "model";
+
+/** Finds the first top-level member whose name `wanted` accepts, and where its value begins. Scans as `findModel` does. */
+export function findMember(
+  bytes: Buffer,
+  wanted: (name: string) => boolean,
+):
+  | { readonly kind: "found"; readonly name: string; readonly valueAt: number }
+  | Exclude<ModelField, { kind: "found" }> {
   let at = skipBlanks(bytes, 0);
   if (at >= bytes.length) return MORE;
   if (bytes[at] !== 123 /* { */) return { kind: "malformed", why: "the body must be a JSON object" };
@@ -26,12 +41,13 @@ export function findModel(bytes: Buffer): ModelField {
     if (bytes[at] !== QUOTE) return { kind: "malformed", why: `unexpected character at byte ${at} of the body` };
     const keyEnd = stringEnd(bytes, at);
     if (keyEnd < 0) return MORE;
-    const isModel = keyEnd - at === 7 && bytes.toString("latin1", at + 1, keyEnd - 1) === "model";
+    // Longer names are not looked for: their text is not made.
+    const name = keyEnd - at <= MAX_NAME_BYTES + 2 ? bytes.toString("latin1", at + 1, keyEnd - 1) : "";
     at = skipBlanks(bytes, keyEnd);
     if (at >= bytes.length) return MORE;
     if (bytes[at] !== 58 /* : */) return { kind: "malformed", why: `expected ':' at byte ${at} of the body` };
     at = skipBlanks(bytes, at + 1);
-    if (isModel) return readModel(bytes, at);
+    if (wanted(name)) return { kind: "found", name, valueAt: at };
     at = skipValue(bytes, at);
     if (at < 0) return MORE;
     if (bytes[at] === 44 /* , */) at++;
