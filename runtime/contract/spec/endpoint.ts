@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { hasUser } from "../../core/url-text.ts";
 import { ENDPOINT_NAME_PATTERN } from "../../domain/names.ts";
 import { settings } from "./settings.ts";
 
@@ -10,6 +11,8 @@ export const endpointName = z
     "must be 1 to 40 of a-z, 0-9 and '-', start with a letter and end with a letter or digit",
   )
   .describe("Name of the endpoint, as clients call it");
+
+const WITHOUT_USER = "must hold no user and no password: whoever reads the endpoint would see them";
 
 const concurrency = settings({
   min: z.int().min(0).max(100_000).default(0).describe("Requests in flight that are always provisioned; 0 = may sleep"),
@@ -30,6 +33,7 @@ const runSettings = settings({
     .describe("custom runtime: a command that listens on $PORT"),
   url: z
     .url({ protocol: /^http$/ })
+    .refine((url) => !hasUser(url), WITHOUT_USER)
     .nullable()
     .default(null)
     .describe("custom runtime: base URL of a server that runs elsewhere"),
@@ -99,6 +103,7 @@ export const endpointInput = settings({
     .string()
     .min(1)
     .default("")
+    .refine((model) => !hasUser(model), WITHOUT_USER)
     .describe("Path, URL (http, https) or pypi:PACKAGE==VERSION#FILE of the artifact"),
   modelSha256: z
     .string()

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { publicUrl } from "../../core/url-text.ts";
 
 /** One mistake in what a person wrote. */
 export interface Mistake {
@@ -50,7 +51,10 @@ function sentenceOf(issue: z.core.$ZodIssue, value: unknown): string {
   const rule = ruleOf(issue);
   if (rule === null) return issue.message;
   if (value === undefined) return `is missing; it ${rule}`;
-  const shown = typeof value === "object" && value !== null ? kindOf(value) : JSON.stringify(value);
+  const shown =
+    typeof value === "object" && value !== null
+      ? kindOf(value)
+      : JSON.stringify(typeof value === "string" ? publicUrl(value) : value);
   return shown.length > MAX_SHOWN_CHARS ? rule : `${rule}, and is ${shown}`;
 }
 

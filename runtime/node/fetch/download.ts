@@ -4,6 +4,7 @@ import { mkdir, open, readFile, rename, rm, stat, statfs, writeFile } from "node
 import { dirname } from "node:path";
 import { UserError } from "../../core/errors.ts";
 import { bytesText } from "../../core/format.ts";
+import { publicUrl } from "../../core/url-text.ts";
 import { RetryableError, systemCode } from "../../packaging/errors.ts";
 
 /** Bytes had so far and in all; null while the total is unknown. */
@@ -32,7 +33,8 @@ const STALL_MS = 30_000;
  * Fetches `url` into `path`, through `path.part`, which a later call goes on with (Range and If-Range) after an
  * interruption. With `sha256` the content is checked and a wrong file is set aside as `path.wrong`.
  * `unlessValidator`: resolves to null if the server says that the file is still that one.
- * Errors: RetryableError for the network and for a full disk (with the bytes needed); UserError for a missing file or a wrong hash.
+ * Errors: RetryableError for the network and for a full disk (with the bytes needed); UserError for what no later try can
+ * change: a missing file, a wrong hash, an address that is never asked, an answer that can't be unpacked.
  */
 export async function download(
   url: string,
@@ -108,13 +110,18 @@ async function request(
   }
   const answer = await fetch(url, { headers, signal });
   const rangeStart = /^bytes (\d+)-/.exec(answer.headers.get("content-range") ?? "")?.[1];
-  const fits = answer.status !== 206 || rangeStart === String(haveBytes);
+  const fits = answer.status !== 206 || (rangeStart === String(haveBytes) && !isPacked(answer));
   // 416: all bytes are here already. Its total tells; otherwise begin again.
   const complete = answer.headers.get("content-range") === `bytes */${haveBytes}`;
   if (answer.status === 304 || (answer.ok && fits) || (answer.status === 416 && complete)) return answer;
   await answer.body?.cancel();
   if (haveBytes > 0 && (answer.status === 416 || !fits)) return request(url, 0, null, null, signal);
   throw statusError(url, answer.status);
+}
+
+/** Some stores answer with the packed form in which they keep a file, whatever was asked for; fetch unpacks it. */
+function isPacked({ headers }: Response): boolean {
+  return (headers.get("content-encoding") ?? "identity") !== "identity";
 }
 
 async function receive(
@@ -124,7 +131,8 @@ async function receive(
   watchdog: Watchdog,
   onProgress: (progress: Progress) => void,
 ): Promise<void> {
-  const lengthText = answer.headers.get("content-length");
+  // The length of a packed answer is not that of its content.
+  const lengthText = isPacked(answer) ? null : answer.headers.get("content-length");
   const totalBytes = lengthText === null ? null : startBytes + Number(lengthText);
   if (totalBytes !== null) await checkRoom(dirname(part), totalBytes - startBytes);
   const file = await open(part, startBytes > 0 ? "r+" : "w");
@@ -151,14 +159,14 @@ async function setAside(url: string, path: string, wanted: string, found: string
   await rm(`${path}.part.json`, { force: true });
   throw new UserError(
     "PENSTOCK_MODEL_HASH",
-    `what came from ${url} has SHA-256 ${found}, expected is ${wanted}`,
+    `what came from ${publicUrl(url)} has SHA-256 ${found}, expected is ${wanted}`,
     `Compare the file (it was set aside as ${path}.wrong) with its publisher's hash; correct modelSha256, or find out who changed the file.`,
   );
 }
 
 function statusError(url: string, status: number): UserError {
   const mayPass = status === 408 || status === 429 || status >= 500;
-  const message = `${url} answers ${status}`;
+  const message = `${publicUrl(url)} answers ${status}`;
   return mayPass
     ? new RetryableError("PENSTOCK_FETCH_FAILED", message, "It is tried again by itself.")
     : new UserError("PENSTOCK_FETCH_REFUSED", message, "Check the address in `model`, and whether it needs a login.");
@@ -172,13 +180,23 @@ function diskFull(folder: string, neededBytes: number, freeBytes: number): Retry
   );
 }
 
+/**
+ * Codes under which fetch fails for good: none where it refuses an address itself (a blocked port, a redirect to another
+ * scheme or without end), and that of content that can't be unpacked. What the network does has codes of its own.
+ */
+const IS_FINAL = /^(?:|ERR_INVALID_URL|Z_DATA_ERROR)$/;
+
 function asFetchError(error: unknown, url: string): Error {
   if (error instanceof UserError) return error;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const what = cause instanceof Error ? cause.message || systemCode(cause) : String(cause);
+  const message = `${publicUrl(url)} can't be fetched: ${what}`;
+  if (error instanceof TypeError && IS_FINAL.test(systemCode(cause))) {
+    return new UserError("PENSTOCK_FETCH_REFUSED", message, "Correct the address in `model`, then deploy again.");
+  }
   return new RetryableError(
     "PENSTOCK_FETCH_FAILED",
-    `${url} can't be fetched: ${what}`,
+    message,
     "Check the network (or a proxy); it goes on by itself from where it stopped. Offline, put the file on this machine and name its path in `model`.",
   );
 }

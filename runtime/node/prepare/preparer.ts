@@ -191,6 +191,18 @@ function notPublished(error: unknown): RetryableError {
   );
 }
 
+/** What the file system says of a place that is not as it must be; trying again changes nothing. */
+const NEEDS_A_PERSON: ReadonlySet<string> = new Set([
+  ...["EACCES", "EPERM", "EROFS"],
+  ...["ENOTDIR", "EISDIR", "ELOOP", "ENAMETOOLONG"],
+]);
+
+/** Whether the machine says it, which may pass: errors of our own making and of what a file holds have codes too, and do not. */
+function isOfSystem(error: unknown): boolean {
+  const code = systemCode(error);
+  return code === "ERR_SQLITE_ERROR" || /^E[A-Z0-9]+$/.test(code);
+}
+
 function asUserError(error: unknown, dataDir: string): UserError {
   if (error instanceof UserError) return error;
   const message = error instanceof Error ? error.message : String(error);
@@ -202,14 +214,14 @@ function asUserError(error: unknown, dataDir: string): UserError {
       "Free some space; it is tried again by itself.",
     );
   }
-  if (code === "EACCES" || code === "EROFS" || code === "EPERM") {
+  if (NEEDS_A_PERSON.has(code)) {
     return new UserError(
       "PENSTOCK_FOLDER_NOT_WRITABLE",
       `a file can't be read or written: ${message}`,
-      "Correct the rights of that file or folder, then deploy again.",
+      "Correct that file or folder, or the rights on it, then deploy again.",
     );
   }
-  if (code !== "") {
+  if (isOfSystem(error)) {
     return new RetryableError(
       "PENSTOCK_PREPARE_FAILED",
       `the system answers: ${message}`,
