@@ -14,15 +14,10 @@ export type ReplicaPhase = "starting" | "warming" | "ready" | "draining" | "stuc
 /** Resource counters of one replica, its engine's processes summed; cumulative ones only grow within an epoch. */
 export interface ResourceSample {
   readonly cpuMsTotal: number;
-  readonly throttledMsTotal: number;
+  /** Time that the processes' cgroup held them back; null where the kernel does not tell. */
+  readonly throttledMsTotal: number | null;
   readonly residentBytes: number;
   readonly memoryLimitBytes: number | null;
-  /** GPU readings where there is a GPU: utilisation and memory bandwidth use as 0..1. */
-  readonly gpu: {
-    readonly utilizationRatio: number;
-    readonly memoryBytes: number;
-    readonly memoryBandwidthRatio: number;
-  } | null;
 }
 
 /** What a keeper reports of its replica, on change and each second: the `replica` fact, its keeper the only writer. */
@@ -34,7 +29,7 @@ export interface ReplicaReport {
   /** Known once it listens. */
   readonly address: Address | null;
   readonly startedAtMs: WallMs;
-  /** From process start to ready (load and warm-up), or null until ready. */
+  /** From process start to ready (load and warm-up; the onboarding probe comes after it), or null until ready. */
   readonly startupMs: number | null;
   /** Unloaded service time seen in warm-up, or null until warm. */
   readonly warmupServiceMs: number | null;
@@ -44,7 +39,7 @@ export interface ReplicaReport {
   readonly progressTotal: number;
   readonly inFlight: number;
   readonly resources: ResourceSample;
-  /** Engine metrics under one set of names (contract/names.ts), gauges only. */
+  /** Engine metrics under one set of names (contract/names.ts); those that the engine does not know are left out. */
   readonly engine: Readonly<Record<string, number>>;
 }
 

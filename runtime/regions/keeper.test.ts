@@ -118,7 +118,6 @@ test("an onnx replica warms up, reports ready with its address, serves, drains o
   expect(report).toMatchObject({ epoch: 3, inFlight: 0, progressTotal: 0 });
   expect(report.warmupServiceMs).toBeGreaterThan(0);
   expect(report.startupMs).toBeGreaterThan(0);
-  expect(report.probedConcurrency).toBeGreaterThanOrEqual(1);
   expect(report.resources.residentBytes).toBeGreaterThan(10_000_000);
 
   const verdict = await fetch(`${await health}/ready`);
@@ -131,7 +130,10 @@ test("an onnx replica warms up, reports ready with its address, serves, drains o
     body: '{"inputs": [[1, 2]]}',
   });
   expect(await answer.json()).toEqual({ predictions: [1] });
-  // The client's request counts; warm-up and probe before it did not.
+  // The probe comes after `ready`, and its result with a later report.
+  await expect.poll(() => latest()?.probedConcurrency, { timeout: 10_000 }).toBeGreaterThanOrEqual(1);
+  expect(latest()?.startupMs).toBe(report.startupMs);
+  // The client's request counts; warm-up and probe did not.
   await expect.poll(() => latest()?.progressTotal, { timeout: 5_000 }).toBe(1);
 
   const end = ended(child);

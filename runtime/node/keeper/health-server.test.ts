@@ -28,7 +28,6 @@ const report: ReplicaReport = {
     throttledMsTotal: 0,
     residentBytes: 1_048_576,
     memoryLimitBytes: null,
-    gpu: null,
   },
   engine: { batch_size_mean: 2.5 },
 };

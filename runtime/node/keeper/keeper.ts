@@ -70,7 +70,7 @@ export class Keeper {
   }
 
   /**
-   * The engine has loaded and listens: warms it up, finds its knee, and reports it ready.
+   * The engine has loaded and listens: warms it up and reports it ready, then finds the knee of a version's first replica.
    * Errors: UserError where the model fails on its own input example.
    */
   async makeReady(engine: KeptEngine): Promise<void> {
@@ -79,23 +79,35 @@ export class Keeper {
     this.#enter("warming");
     const client = new ProbeClient(engine.address, probeSecret);
     this.#serviceTimes = await warmUp(client, engine.probes.warmUps);
-    const [main] = engine.probes.warmUps;
-    const serviceMs = main === undefined ? undefined : this.#serviceTimes[main.requestClass];
-    const first = isFirstOfVersion(launch.id, launch.version.id);
-    if (first && main !== undefined && serviceMs !== undefined && this.#phase === "warming") {
-      this.#probedConcurrency = await probeConcurrency(client, main, serviceMs, launch.version.run.maxInFlight);
-    }
     if (this.#phase !== "warming") return;
     this.#canaries = new Canaries(client, engine.probes.canaries);
     this.#startupMs = performance.timeOrigin + performance.now() - startedAtMs;
     log.info("REPLICA_READY", {
       startupMs: Math.round(this.#startupMs),
-      probedConcurrency: this.#probedConcurrency,
       ...Object.fromEntries(
         Object.entries(this.#serviceTimes).map(([name, ms]) => [`${name}Ms`, Number(ms.toFixed(2))]),
       ),
     });
     this.#enter("ready");
+    if (isFirstOfVersion(launch.id, launch.version.id)) await this.#probe(client, engine);
+  }
+
+  /** Looks for the knee while the replica serves: nobody waits for it, and it gives way to clients. */
+  async #probe(client: ProbeClient, engine: KeptEngine): Promise<void> {
+    const { launch, log } = this.#options;
+    const [main] = engine.probes.warmUps;
+    const serviceMs = main === undefined ? undefined : this.#serviceTimes[main.requestClass];
+    if (main === undefined || serviceMs === undefined) return;
+    const knee = await probeConcurrency(client, main, {
+      serviceMs,
+      limit: launch.version.run.maxInFlight,
+      clientsInFlight: () => inFlightOf(engine.counts()),
+      mayGoOn: () => this.#phase === "ready",
+    });
+    if (knee === null || this.#phase !== "ready") return;
+    this.#probedConcurrency = knee;
+    log.info("CONCURRENCY_PROBED", { probedConcurrency: knee });
+    this.#report();
   }
 
   /** The replica takes no more work: says so, and judges no longer. */
@@ -198,13 +210,14 @@ function inFlightOf(counts: Counts): number {
   return sumOf(counts, (row) => row.startedTotal - row.finishedTotal);
 }
 
-/** The engine's gauges under the contract's names. */
+/** What the engine knows, under the contract's names; what it does not is left out. */
 function gaugesOf(counts: Counts): Record<string, number> {
-  return {
-    [ENGINE_GAUGES.sequencesActive]: counts.sequencesActive,
-    [ENGINE_GAUGES.sequencesWaiting]: counts.sequencesWaiting,
-    [ENGINE_GAUGES.kvUseRatio]: counts.kvUseRatio,
-    [ENGINE_GAUGES.tokensTotal]: counts.tokensTotal,
-    [ENGINE_GAUGES.batchSizeMean]: counts.batchesTotal === 0 ? 0 : counts.batchRowsTotal / counts.batchesTotal,
-  };
+  const { sequencesActive, sequencesWaiting, kvUseRatio, tokensTotal, batchesTotal, batchRowsTotal } = counts;
+  const batchSizeMean = batchesTotal ? (batchRowsTotal ?? 0) / batchesTotal : null;
+  const gauges = { sequencesActive, sequencesWaiting, kvUseRatio, tokensTotal, batchSizeMean };
+  return Object.fromEntries(
+    Object.entries(gauges).flatMap(([name, value]) =>
+      value === null ? [] : [[ENGINE_GAUGES[name as keyof typeof gauges], value]],
+    ),
+  );
 }

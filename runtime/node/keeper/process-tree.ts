@@ -1,8 +1,14 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Linux counts CPU time in 1/100 s for user space on every platform Node runs on. */
-const MS_PER_TICK = 10;
-const PAGE_BYTES = 4096;
+/** Units in which a kernel counts for user space. */
+export interface KernelUnits {
+  readonly pageBytes: number;
+  readonly tickMs: number;
+}
+
+/** Types of entries in a process's auxiliary vector (getauxval(3)). */
+const AT_PAGESZ = 6n;
+const AT_CLKTCK = 17n;
 
 /** What /proc says of one process. */
 export interface ProcessTimes {
@@ -14,21 +20,41 @@ export interface ProcessTimes {
 /** Reads /proc/PID/stat, or null where the process is gone. */
 export function readProcessTimes(pid: number): ProcessTimes | null {
   try {
-    return parseProcessStat(readFileSync(`/proc/${pid}/stat`, "utf8"));
+    return parseProcessStat(readFileSync(`/proc/${pid}/stat`, "utf8"), kernelUnits());
   } catch {
     return null;
   }
 }
 
 /** Parses a line of /proc/PID/stat; the command's name may hold blanks and brackets. */
-export function parseProcessStat(line: string): ProcessTimes {
+export function parseProcessStat(line: string, { pageBytes, tickMs }: KernelUnits): ProcessTimes {
   // Field 3 of proc(5) is the first one after the name's closing bracket.
   const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
   const field = (number: number): number => Number(fields[number - 3] ?? 0);
   return {
-    cpuMs: (field(14) + field(15) + field(16) + field(17)) * MS_PER_TICK,
-    residentBytes: field(24) * PAGE_BYTES,
+    cpuMs: (field(14) + field(15) + field(16) + field(17)) * tickMs,
+    residentBytes: field(24) * pageBytes,
   };
+}
+
+let units: KernelUnits | null = null;
+
+/** This kernel's units: pages are 4, 16 or 64 KiB by machine and kernel. Errors: Error where /proc does not tell. */
+function kernelUnits(): KernelUnits {
+  units ??= parseAuxiliaryVector(readFileSync("/proc/self/auxv"));
+  return units;
+}
+
+/** Reads the units out of an auxiliary vector of a 64-bit little-endian machine: pairs of type and value. */
+export function parseAuxiliaryVector(vector: Buffer): KernelUnits {
+  const values = new Map<bigint, number>();
+  for (let at = 0; at + 16 <= vector.length; at += 16) {
+    values.set(vector.readBigUInt64LE(at), Number(vector.readBigUInt64LE(at + 8)));
+  }
+  const pageBytes = values.get(AT_PAGESZ);
+  const ticksPerSecond = values.get(AT_CLKTCK);
+  if (!pageBytes || !ticksPerSecond) throw new Error("the auxiliary vector tells no page size or no clock tick");
+  return { pageBytes, tickMs: 1_000 / ticksPerSecond };
 }
 
 /** All processes below `roots`, the roots left out. */

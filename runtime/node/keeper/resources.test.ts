@@ -1,20 +1,39 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { descendantsOf, killTree, parseProcessStat } from "./process-tree.ts";
+import { descendantsOf, killTree, parseAuxiliaryVector, parseProcessStat } from "./process-tree.ts";
 import { parseThrottledMs, ResourceSampler } from "./resources.ts";
 
 test("a process's line is read past a name with blanks and brackets", () => {
   const fields = Array.from({ length: 50 }, (_, index) => String(index + 3));
-  // Fields 14 to 17 are CPU ticks of 10 ms, 24 is pages of 4 KiB; here each holds its number.
-  expect(parseProcessStat(`7 (a) b (c)) ${fields.join(" ")}`)).toEqual({
+  // Fields 14 to 17 are CPU ticks, 24 is pages; here each holds its number.
+  const units = { pageBytes: 65_536, tickMs: 10 };
+  expect(parseProcessStat(`7 (a) b (c)) ${fields.join(" ")}`, units)).toEqual({
     cpuMs: (14 + 15 + 16 + 17) * 10,
-    residentBytes: 24 * 4096,
+    residentBytes: 24 * 65_536,
   });
 });
 
-test("throttling is read from cpu.stat, and is 0 where the kernel keeps none", () => {
+test("the kernel's page size and clock tick are what getconf says", () => {
+  const getconf = (name: string) => Number(execFileSync("getconf", [name], { encoding: "utf8" }));
+  expect(parseAuxiliaryVector(readFileSync("/proc/self/auxv"))).toEqual({
+    pageBytes: getconf("PAGESIZE"),
+    tickMs: 1_000 / getconf("CLK_TCK"),
+  });
+  expect(() => parseAuxiliaryVector(Buffer.alloc(32))).toThrow("no page size");
+});
+
+test("a sample's resident memory is what the kernel says of the process in bytes", () => {
+  const { residentBytes } = new ResourceSampler(null).sample([process.pid]);
+  const kib = Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1]);
+  // The two readings are a moment apart, and the kernel sums per-CPU counts lazily; a wrong page size is off by four times.
+  expect(residentBytes / (kib * 1024)).toBeGreaterThan(0.7);
+  expect(residentBytes / (kib * 1024)).toBeLessThan(1.4);
+});
+
+test("throttling is read from cpu.stat, and is unknown where the kernel keeps none", () => {
   expect(parseThrottledMs("usage_usec 5\nnr_throttled 2\nthrottled_usec 1500\n")).toBe(1.5);
-  expect(parseThrottledMs("usage_usec 5\n")).toBe(0);
+  expect(parseThrottledMs("usage_usec 5\n")).toBeNull();
 });
 
 test("grandchildren are found and end with the tree", async () => {

@@ -29,25 +29,24 @@ export class ResourceSampler {
     );
     return {
       cpuMsTotal: this.#cpuMsTotal,
-      throttledMsTotal: this.#cgroupCpuStat === null ? 0 : throttledMs(this.#cgroupCpuStat),
+      throttledMsTotal: this.#cgroupCpuStat === null ? null : throttledMs(this.#cgroupCpuStat),
       residentBytes: sum((process) => process.residentBytes),
       memoryLimitBytes: this.#memoryLimitBytes,
-      gpu: null,
     };
   }
 }
 
-/** `throttled_usec` of a cgroup's cpu.stat, in ms; 0 where the line is absent. */
-export function parseThrottledMs(cpuStat: string): number {
+/** `throttled_usec` of a cgroup's cpu.stat, in ms; null where the kernel keeps none (no CPU controller in this cgroup). */
+export function parseThrottledMs(cpuStat: string): number | null {
   const match = /^throttled_usec (\d+)$/m.exec(cpuStat);
-  return match === null ? 0 : Number(match[1]) / 1000;
+  return match === null ? null : Number(match[1]) / 1000;
 }
 
-function throttledMs(path: string): number {
+function throttledMs(path: string): number | null {
   try {
     return parseThrottledMs(readFileSync(path, "utf8"));
   } catch {
-    return 0;
+    return null;
   }
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { UserError } from "../../core/errors.ts";
 import type { ProbeRequest } from "../../serving/contract.ts";
 import { computeKnee, computeServiceMs, isWarm, nextProbeConcurrency, type ProbeStep } from "./plan.ts";
@@ -7,9 +8,16 @@ import type { ProbeClient } from "./probe-client.ts";
 const WARMUP_TIMEOUT_MS = 300_000;
 /** Failures of an input that must work, in a row, before the replica is given up. */
 const WARMUP_ATTEMPTS = 3;
-/** The onboarding probe as a whole, and one of its steps: start-up time is paid for by whoever waits for the replica. */
+/** The onboarding probe as a whole: traffic that comes soon finds its target found. */
 const PROBE_BUDGET_MS = 2_000;
-const PROBE_STEP_MS = 250;
+/** A step takes 100 service times, within bounds: below the least a time slice of the scheduler (a few ms) would show. */
+const PROBE_STEP_REQUESTS = 100;
+const PROBE_STEP_LEAST_MS = 100;
+const PROBE_STEP_MOST_MS = 250;
+/** How often a sender looks whether the clients for whom it made way have their answers. */
+const MAKE_WAY_MS = 5;
+/** A step in which senders made way for longer than this share of it says nothing of the knee. */
+const MADE_WAY_SHARE = 0.1;
 /** Most senders of the probe; the autoscaler learns what lies above. */
 const PROBE_LIMIT = 64;
 
@@ -32,7 +40,7 @@ export async function warmUp(client: ProbeClient, warmUps: readonly ProbeRequest
         throw new UserError(
           "PENSTOCK_WARMUP_FAILED",
           `the model refuses its own input example with ${outcome.status}: ${outcome.excerpt}`,
-          "check the input example and the model with `curl` on another version, or save the model without an example",
+          "run the model on its input example yourself, correct whichever of the two is wrong and deploy again; without an example the model is warmed up with made-up input",
         );
       }
     }
@@ -41,43 +49,75 @@ export async function warmUp(client: ProbeClient, warmUps: readonly ProbeRequest
   return times;
 }
 
+/** What the onboarding probe knows of the replica, which takes clients' requests meanwhile. */
+export interface ProbedReplica {
+  /** Unloaded service time. */
+  readonly serviceMs: number;
+  /** Most requests it takes at once, or null. */
+  readonly limit: number | null;
+  /** Requests in flight that are not the keeper's own. */
+  clientsInFlight(): number;
+  /** False: the replica drains or is stuck, and the probe ends. */
+  mayGoOn(): boolean;
+}
+
 /**
- * Finds the knee with short closed-loop steps of 1, 2, 4, ... senders, within PROBE_BUDGET_MS.
- * `serviceMs` is the unloaded service time. Null where the model is too slow to be measured in that time, or refuses the
- * input.
+ * Finds the knee with short closed-loop steps of 1, 2, 4, ... senders, within PROBE_BUDGET_MS. No sender begins a request
+ * while a client's is in flight, and a step with many of those ends the probe: the knee is that of the steps before.
+ * Null where the model is too slow or too busy to be measured in that time, or refuses the input.
  */
 export async function probeConcurrency(
   client: ProbeClient,
   probe: ProbeRequest,
-  serviceMs: number,
-  limit: number | null,
+  replica: ProbedReplica,
 ): Promise<number | null> {
+  const { serviceMs, limit } = replica;
   const endMs = performance.now() + PROBE_BUDGET_MS;
   const most = Math.min(limit ?? PROBE_LIMIT, PROBE_LIMIT);
+  const stepMs = Math.min(PROBE_STEP_MOST_MS, Math.max(PROBE_STEP_LEAST_MS, PROBE_STEP_REQUESTS * serviceMs));
   const steps: ProbeStep[] = [];
   for (;;) {
     const concurrency = nextProbeConcurrency(steps, most);
     // At worst the model works one request after the other, so that a step takes as many service times as senders.
-    const stepMs = Math.max(PROBE_STEP_MS, serviceMs * (concurrency ?? 0));
-    if (concurrency === null || performance.now() + stepMs > endMs) return computeKnee(steps);
-    const step = await runStep(client, probe, concurrency);
+    const longestMs = Math.max(stepMs, serviceMs * (concurrency ?? 0));
+    if (concurrency === null || performance.now() + longestMs > endMs) return computeKnee(steps);
+    const step = await runStep(client, probe, replica, { concurrency, stepMs });
     if (step === null) return computeKnee(steps);
     steps.push(step);
   }
 }
 
-async function runStep(client: ProbeClient, probe: ProbeRequest, concurrency: number): Promise<ProbeStep | null> {
+async function runStep(
+  client: ProbeClient,
+  probe: ProbeRequest,
+  replica: ProbedReplica,
+  { concurrency, stepMs }: { readonly concurrency: number; readonly stepMs: number },
+): Promise<ProbeStep | null> {
   const startedMs = performance.now();
   let completed = 0;
   let failed = false;
+  let madeWayMs = 0;
   const sender = async (): Promise<void> => {
-    while (!failed && performance.now() - startedMs < PROBE_STEP_MS) {
-      const outcome = await client.send(probe, WARMUP_TIMEOUT_MS);
-      if (outcome.status < 400) completed++;
+    let ownWayMs = 0;
+    while (!failed && performance.now() - startedMs < stepMs) {
+      if (!replica.mayGoOn()) failed = true;
+      else if (replica.clientsInFlight() > 0) {
+        await sleep(MAKE_WAY_MS);
+        ownWayMs += MAKE_WAY_MS;
+      } else if (await isAnswered(client, probe)) completed++;
       else failed = true;
     }
+    madeWayMs = Math.max(madeWayMs, ownWayMs);
   };
   await Promise.all(Array.from({ length: concurrency }, sender));
-  if (failed) return null;
+  if (failed || madeWayMs > stepMs * MADE_WAY_SHARE) return null;
   return { concurrency, ratePerSecond: (completed * 1000) / (performance.now() - startedMs) };
+}
+
+/** Whether a probe was answered well. A lost connection is none: the replica drains, or its judge sees to it. */
+function isAnswered(client: ProbeClient, probe: ProbeRequest): Promise<boolean> {
+  return client.send(probe, WARMUP_TIMEOUT_MS).then(
+    ({ status }) => status < 400,
+    () => false,
+  );
 }
