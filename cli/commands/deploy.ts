@@ -14,7 +14,7 @@ import { type DeployStage, deployStage } from "../deploy-stage.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { type CommonOptions, endpointPath, openSession, type Session } from "../session.ts";
 import { bar } from "../terminal/bar.ts";
-import { logText } from "../terminal/log-text.ts";
+import { lastLines } from "../terminal/log-text.ts";
 import { styleFor } from "../terminal/style.ts";
 import { printable } from "../terminal/table.ts";
 
@@ -112,7 +112,9 @@ async function waitUntilServed(
 }
 
 function failure(name: string, stage: Extract<DeployStage, { kind: "failed" }>): CliError {
-  const lines = stage.lastLog.map((line) => `\n  | ${logText(line, styleFor(false))}`).join("");
+  const lines = lastLines(stage.lastLog, styleFor(false))
+    .map((line) => `\n${line}`)
+    .join("");
   return new CliError("PENSTOCK_DEPLOY_FAILED", `${name}: ${printable(stage.why)}${lines}`, printable(stage.todo));
 }
 

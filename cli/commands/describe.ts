@@ -5,7 +5,7 @@ import type { ReplicaView } from "../../runtime/operate/views/replica-view.ts";
 import type { VersionView } from "../../runtime/operate/views/version-view.ts";
 import { callUrl } from "../call-url.ts";
 import { type CommonOptions, endpointPath, openSession } from "../session.ts";
-import { logText } from "../terminal/log-text.ts";
+import { lastLines } from "../terminal/log-text.ts";
 import { statusPaint } from "../terminal/status-paint.ts";
 import { type Column, printable, renderTable } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -109,7 +109,7 @@ function printFailures(terminal: Terminal, endpoint: EndpointView): void {
     .map(({ id, word, lastLog, lastExit }) => ({ title: `${id} ${word}${exitText(lastExit)}`, lines: lastLog }));
   for (const { title, lines } of [...versions, ...replicas]) {
     terminal.print(`\n${terminal.style.bad(printable(title))}`);
-    for (const line of lines) terminal.print(`  ${terminal.style.dim("|")} ${logText(line, terminal.style)}`);
+    for (const line of lastLines(lines, terminal.style)) terminal.print(line);
   }
 }
 

@@ -40,3 +40,14 @@ test("a change of level holds at once, also for logs made from it before", () =>
   child.warn("QUIET");
   expect(lines.map((line) => line.slice(13).trim())).toEqual(["DEBUG NOW", "DEBUG NOW replica=iris-1"]);
 });
+
+test("a person reads of a process that died in a sentence", () => {
+  const { log, lines } = written(true);
+  const died = { process: "iris-1", epoch: 9, signal: null, failedStarts: 3, why: "Error: no such layer" };
+  log.warn("PROCESS_DIED", { ...died, code: 1 });
+  log.warn("PROCESS_DIED", { ...died, code: null, signal: "SIGKILL", failedStarts: 0, why: "" });
+  expect(lines.map((line) => line.slice("12:00:00.000 ".length))).toEqual([
+    "WARN  PROCESS_DIED iris-1 ended with exit code 1 before it was ready, 3 starts in a row: Error: no such layer\n",
+    "WARN  PROCESS_DIED iris-1 ended by SIGKILL\n",
+  ]);
+});

@@ -1,4 +1,5 @@
 import { type Logger, pino } from "pino";
+import { logSentence } from "../contract/wire/log-sentence.ts";
 import type { LogLevel } from "../domain/endpoint.ts";
 import type { Log, LogFields } from "../ports/log.ts";
 
@@ -43,11 +44,13 @@ function wrap(logger: Logger, gate: { lowest: number }): LeveledLog {
   };
 }
 
-/** `12:04:31.201 WARN  REPLICA_EXITED replica=iris-0a1b2c3d4e-0 code=1` from a JSON line. */
+/** `12:04:31.201 WARN  WANTED_SETS_NOT_SAVED why="disk full"` from a JSON line; what has a sentence is told in it. */
 function formatForPeople(line: string): string {
   const { level, time, msg, ...fields } = JSON.parse(line) as LogFields & { level: string; time: number; msg: string };
   const clock = new Date(time).toTimeString().slice(0, 8);
-  const rest = Object.entries(fields).map(([name, value]) => `${name}=${formatValue(value)}`);
+  const rest = [
+    logSentence(msg, fields) ?? Object.entries(fields).map(([name, value]) => `${name}=${formatValue(value)}`),
+  ].flat();
   return `${[`${clock}.${String(time % 1000).padStart(3, "0")}`, level.toUpperCase().padEnd(5), msg, ...rest].join(" ")}\n`;
 }
 

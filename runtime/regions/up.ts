@@ -42,7 +42,7 @@ export interface Screen {
  */
 export async function runUp(options: UpOptions, screen: Screen): Promise<number> {
   const level = options.debug ? "debug" : "warn";
-  const log = createLog({ level, human: process.stderr.isTTY === true });
+  const log = createLog({ level, human: true });
   const region = await startLocalRegion({ ...options, configFile: options.configFile ?? EXAMPLE_REGION, log });
   const ending = new AbortController();
   const ended = endOnSignals(region, ending, screen);

@@ -143,8 +143,10 @@ export class Supervised {
     if (asked) log.info("PROCESS_ENDED", fields);
     else {
       const lines = this.#options.output.lastLines;
-      // The last thing that Node says of an error that ended it is its own version.
-      const why = lines.findLast((line) => /error/i.test(line)) ?? lines.at(-1) ?? "";
+      // What the model says of its end is worth more than the keeper's structured line about it; the last thing that Node
+      // says of an error that ended it is its own version.
+      const said = lines.filter((line) => !line.startsWith("{"));
+      const why = said.findLast((line) => /error/i.test(line)) ?? said.at(-1) ?? lines.at(-1) ?? "";
       log.warn("PROCESS_DIED", { ...fields, failedStarts: this.#slot.failedStarts, why });
     }
     this.#options.onChange();

@@ -1,3 +1,5 @@
+import { logSentence } from "../../contract/wire/log-sentence.ts";
+
 /** A line as it is shown: how loud it is, and for a structured one its code before its fields. */
 export interface ReadLine {
   readonly level: "error" | "warn" | "plain";
@@ -12,9 +14,12 @@ const TOLD_ELSEWHERE = new Set(["level", "time", "msg", "pid", "hostname"]);
 export function readLine(line: string): ReadLine {
   const record = recordOf(line);
   if (record === null) return { level: levelOfText(line), code: null, text: line };
+  const code = String(record.msg);
+  const sentence = logSentence(code, record);
+  if (sentence !== null) return { level: levelOfWord(String(record.level)), code, text: sentence };
   const fields = Object.entries(record).filter(([name]) => !TOLD_ELSEWHERE.has(name));
   const text = fields.map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
-  return { level: levelOfWord(String(record.level)), code: String(record.msg), text: text.join(" ") };
+  return { level: levelOfWord(String(record.level)), code, text: text.join(" ") };
 }
 
 function recordOf(line: string): Readonly<Record<string, unknown>> | null {
