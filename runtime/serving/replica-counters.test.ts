@@ -61,3 +61,13 @@ test("worker processes' counters are summed, gaps are not, and unfinished files 
   expect(counts.classes[0]).toMatchObject({ startedTotal: 2, progressTotal: 2, progressGapMsMax: 200 });
   expect(counts.tokensTotal).toBe(10);
 });
+
+test("what the engine has never said is unknown and not 0, and its refusals are 0 from the start", () => {
+  const counters = new ReplicaCounters(CLASSES, () => 0);
+  const read = () => readCounts([new Float64Array(counters.shared)], CLASSES);
+  const unknown = { sequencesActive: null, sequencesWaiting: null, kvUseRatio: null, tokensTotal: null };
+  expect(read()).toMatchObject({ ...unknown, batchesTotal: null, batchRowsTotal: null, refusedTotal: 0 });
+  counters.gauge("kvUseRatio", 0.5);
+  counters.count("tokensTotal", 0);
+  expect(read()).toMatchObject({ ...unknown, kvUseRatio: 0.5, tokensTotal: 0 });
+});

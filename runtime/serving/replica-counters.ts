@@ -4,7 +4,7 @@ import { assert } from "../core/assert.ts";
  * The counters of one replica, in one layout for threads (SharedArrayBuffer) and for processes (a file of
  * COUNTERS_BYTES): little-endian float64 slots, HEADER slots first, then one row of CLASS slots per request class.
  * Each slot has one writer. An aligned 8-byte store is not torn on the 64-bit machines that Penstock runs on, and a
- * reader only ever compares with what it read before, so no lock is needed. Cumulative slots only grow.
+ * reader only ever compares with what it read before, so no lock is needed. Cumulative slots only grow, once known.
  */
 
 /** Slots of the header, by index. */
@@ -13,7 +13,7 @@ const HEADER = {
   layout: 0,
   /** Answers refused at the replica's own cap. */
   refusedTotal: 1,
-  /** Gauges that engines know (contract/names.ts ENGINE_GAUGES). */
+  /** From here to batchRowsTotal: what some engines know (contract/names.ts ENGINE_GAUGES); NaN where this one does not. */
   sequencesActive: 2,
   sequencesWaiting: 3,
   kvUseRatio: 4,
@@ -22,6 +22,7 @@ const HEADER = {
   batchesTotal: 6,
   batchRowsTotal: 7,
 } as const;
+const ENGINE_SLOTS = { from: HEADER.sequencesActive, to: HEADER.batchRowsTotal + 1 } as const;
 
 /** Slots of a request class's row, by index. */
 const CLASS = {
@@ -61,6 +62,7 @@ export class ReplicaCounters {
     this.#slots = new Float64Array(this.shared);
     this.#rows = new Map(classes.map((name, index) => [name, index]));
     this.#nowMs = nowMs;
+    this.#slots.fill(Number.NaN, ENGINE_SLOTS.from, ENGINE_SLOTS.to);
     this.#slots[HEADER.layout] = LAYOUT_VERSION;
   }
 
@@ -100,9 +102,10 @@ export class ReplicaCounters {
     this.#add(row, CLASS.progressTotal, count);
   }
 
-  /** Adds to a cumulative slot of the header. */
+  /** Adds to a cumulative slot of the header. An engine that counts it adds 0 at its start: the count is known from then on. */
   count(slot: "refusedTotal" | "tokensTotal" | "batchesTotal" | "batchRowsTotal", by: number): void {
-    this.#slots[HEADER[slot]] = this.#slots[HEADER[slot]]! + by;
+    const before = this.#slots[HEADER[slot]]!;
+    this.#slots[HEADER[slot]] = (Number.isNaN(before) ? 0 : before) + by;
   }
 
   /** Sets a gauge of the header. */
@@ -137,16 +140,16 @@ export interface ClassCounts {
   readonly serviceMsTotal: number;
 }
 
-/** All counters of a replica at one moment. */
+/** All counters of a replica at one moment. Null: the engine does not know it, or not yet. */
 export interface Counts {
   readonly classes: readonly ClassCounts[];
   readonly refusedTotal: number;
-  readonly sequencesActive: number;
-  readonly sequencesWaiting: number;
-  readonly kvUseRatio: number;
-  readonly tokensTotal: number;
-  readonly batchesTotal: number;
-  readonly batchRowsTotal: number;
+  readonly sequencesActive: number | null;
+  readonly sequencesWaiting: number | null;
+  readonly kvUseRatio: number | null;
+  readonly tokensTotal: number | null;
+  readonly batchesTotal: number | null;
+  readonly batchRowsTotal: number | null;
 }
 
 /**
@@ -157,6 +160,12 @@ export function readCounts(parts: readonly Float64Array[], classes: readonly str
   const valid = parts.filter((slots) => slots.length >= SLOTS && slots[HEADER.layout] === LAYOUT_VERSION);
   const sum = (at: number): number => valid.reduce((total, slots) => total + slots[at]!, 0);
   const largest = (at: number): number => valid.reduce((most, slots) => Math.max(most, slots[at]!), 0);
+  const known = (at: number): number[] => valid.map((slots) => slots[at]!).filter((value) => !Number.isNaN(value));
+  const sumKnown = (at: number): number | null => {
+    const values = known(at);
+    return values.length === 0 ? null : values.reduce((total, value) => total + value, 0);
+  };
+  const kvUseRatios = known(HEADER.kvUseRatio);
   return {
     classes: classes.map((requestClass, row) => ({
       requestClass,
@@ -168,12 +177,12 @@ export function readCounts(parts: readonly Float64Array[], classes: readonly str
       serviceMsTotal: sum(rowStart(row) + CLASS.serviceMsTotal),
     })),
     refusedTotal: sum(HEADER.refusedTotal),
-    sequencesActive: sum(HEADER.sequencesActive),
-    sequencesWaiting: sum(HEADER.sequencesWaiting),
-    kvUseRatio: largest(HEADER.kvUseRatio),
-    tokensTotal: sum(HEADER.tokensTotal),
-    batchesTotal: sum(HEADER.batchesTotal),
-    batchRowsTotal: sum(HEADER.batchRowsTotal),
+    sequencesActive: sumKnown(HEADER.sequencesActive),
+    sequencesWaiting: sumKnown(HEADER.sequencesWaiting),
+    kvUseRatio: kvUseRatios.length === 0 ? null : Math.max(...kvUseRatios),
+    tokensTotal: sumKnown(HEADER.tokensTotal),
+    batchesTotal: sumKnown(HEADER.batchesTotal),
+    batchRowsTotal: sumKnown(HEADER.batchRowsTotal),
   };
 }
 

@@ -214,7 +214,6 @@ function reportOf(replica: ModelReplica, view: LabView, options: AutoscalerLabOp
       throttledMsTotal: 0,
       residentBytes: memoryRatio === null ? 0 : memoryRatio * 1e9,
       memoryLimitBytes: memoryRatio === null ? null : 1e9,
-      gpu: null,
     },
     engine: {},
   };

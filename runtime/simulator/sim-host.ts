@@ -136,7 +136,6 @@ function reportOf(replica: SimReplica, service: ServiceModel): ReplicaReport {
       throttledMsTotal: 0,
       residentBytes: (memoryRatio ?? 0) * 1e9,
       memoryLimitBytes: memoryRatio === null ? null : 1e9,
-      gpu: null,
     },
     engine: {},
   };

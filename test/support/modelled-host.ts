@@ -204,7 +204,6 @@ export class ModelledHost implements ReplicaHost {
         throttledMsTotal: 0,
         residentBytes: 2 ** 30,
         memoryLimitBytes: null,
-        gpu: null,
       },
       engine: {},
     };

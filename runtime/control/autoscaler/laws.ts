@@ -62,8 +62,6 @@ export const THRESHOLDS: Readonly<Record<string, number>> = {
   throttled: 0.25,
   /** Resident memory over its limit: above it the kernel reclaims and then kills. */
   memory: 0.9,
-  /** Reads and writes of device memory, which bound decoding; a whole roofline is never reached. */
-  gpuMemoryBandwidth: 0.9,
   /** Blocks of the KV cache in use: above it the engine preempts. */
   kvUse: 0.9,
 };

@@ -114,7 +114,6 @@ function meterOf(report: ReplicaReport, atMs: number, cpuCount: number): Replica
     throttledMsTotal: resources.throttledMsTotal,
     cpuCount,
     memoryRatio: resources.memoryLimitBytes === null ? null : resources.residentBytes / resources.memoryLimitBytes,
-    gpuMemoryBandwidthRatio: resources.gpu?.memoryBandwidthRatio ?? null,
     kvUseRatio: engine[ENGINE_GAUGES.kvUseRatio] ?? null,
     sequencesWaiting: engine[ENGINE_GAUGES.sequencesWaiting] ?? null,
   };

@@ -83,6 +83,7 @@ function readSignals(world: World, marks: Readonly<Record<string, ReplicaMeter>>
   const throttled = world.replicas.meters.flatMap((meter) => {
     const mark = marks[meter.replica];
     if (mark === undefined || mark.epoch !== meter.epoch || meter.atMs <= mark.atMs) return [];
+    if (meter.throttledMsTotal === null || mark.throttledMsTotal === null) return [];
     return [(meter.throttledMsTotal - mark.throttledMsTotal) / (meter.atMs - mark.atMs)];
   });
   const gauge = (read: (meter: ReplicaMeter) => number | null) =>
@@ -91,7 +92,6 @@ function readSignals(world: World, marks: Readonly<Record<string, ReplicaMeter>>
     cpu: mean(cpu),
     throttled: mean(throttled),
     memory: mean(gauge((meter) => meter.memoryRatio)),
-    gpuMemoryBandwidth: mean(gauge((meter) => meter.gpuMemoryBandwidthRatio)),
     kvUse: mean(gauge((meter) => meter.kvUseRatio)),
     sequencesWaiting: mean(gauge((meter) => meter.sequencesWaiting)),
   };

@@ -75,11 +75,10 @@ export interface ReplicaMeter {
   readonly epoch: Epoch;
   readonly atMs: number;
   readonly cpuMsTotal: number;
-  readonly throttledMsTotal: number;
+  readonly throttledMsTotal: number | null;
   readonly cpuCount: number;
   /** Resident memory over its limit, or null without a limit. */
   readonly memoryRatio: number | null;
-  readonly gpuMemoryBandwidthRatio: number | null;
   readonly kvUseRatio: number | null;
   readonly sequencesWaiting: number | null;
 }

@@ -69,7 +69,6 @@ export function aReport(fields: Partial<ReplicaReport> = {}): ReplicaReport {
       throttledMsTotal: 0,
       residentBytes: 50_000_000,
       memoryLimitBytes: null,
-      gpu: null,
     },
     engine: {},
     ...fields,

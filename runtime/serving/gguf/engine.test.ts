@@ -1,54 +1,24 @@
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { asWallMs } from "../../core/time.ts";
-import type { Engine } from "../contract.ts";
-import { ReplicaCounters, readCounts } from "../replica-counters.ts";
-import { ReplicaServer } from "../replica-server.ts";
+import { type ServedEngine, serveEngine } from "../engine.fixture.ts";
 import { ggufRuntime } from "./engine.ts";
 import { findTestModel, HOW_TO_GET_TEST_MODEL } from "./test-model.ts";
 
 const path = findTestModel();
 
 describe.skipIf(path === null)(`a language model (${path === null ? HOW_TO_GET_TEST_MODEL : "SmolLM2-135M"})`, () => {
-  let engine: Engine;
-  let server: ReplicaServer;
-  let counters: ReplicaCounters;
+  let served: ServedEngine;
   let client: OpenAI;
 
   beforeAll(async () => {
-    counters = new ReplicaCounters(ggufRuntime.classes, () => performance.now());
-    const version = {
-      id: "chat-0000000000",
-      endpoint: "chat",
-      runtime: "gguf" as const,
-      artifact: { source: "test", digest: "0", path: path!, sizeBytes: 1 },
-      environmentHash: null,
-      run: {
-        cpuCount: 1,
-        memoryBytes: null,
-        env: {},
-        command: null,
-        url: null,
-        readyPath: null,
-        contextTokens: 256,
-        maxInFlight: null,
-      },
-      createdAtMs: asWallMs(0),
-    };
-    const launch = { id: "chat-0-0", epoch: 1, version, controllerSocket: "", dataDir: "", host: "127.0.0.1" };
-    engine = await ggufRuntime.start({ launch, counters });
-    server = new ReplicaServer({ engine, counters, maxInFlight: null, probeSecret: "s", onFault: () => {} });
-    const { host, port } = await server.listen("127.0.0.1");
+    served = await serveEngine("gguf", ggufRuntime, path!, { contextTokens: 256 });
+    const { host, port } = served.address;
     client = new OpenAI({ baseURL: `http://${host}:${port}/v1`, apiKey: "none", maxRetries: 0 });
   });
 
-  afterAll(async () => {
-    await server.drain();
-    await engine.close();
-  });
+  afterAll(() => served.close());
 
   const question = { role: "user" as const, content: "What is the capital of France?" };
-  const counts = () => readCounts([new Float64Array(counters.shared)], ggufRuntime.classes);
 
   test("answers whole, and streamed with the same text, usage and finish reason", async () => {
     const request = { model: "chat", messages: [question], temperature: 0, max_tokens: 12 };
@@ -73,7 +43,7 @@ describe.skipIf(path === null)(`a language model (${path === null ? HOW_TO_GET_T
     const { prompt_tokens, completion_tokens } = whole.usage!;
     expect(usage).toMatchObject({ prompt_tokens, completion_tokens });
     // Each of the two answers counted its tokens and itself.
-    expect(counts().tokensTotal).toBe(2 * completion_tokens);
+    expect(served.counts().tokensTotal).toBe(2 * completion_tokens);
   });
 
   test("max_tokens ends with `length`, a stop text with `stop` and without the stop text", async () => {
@@ -105,13 +75,15 @@ describe.skipIf(path === null)(`a language model (${path === null ? HOW_TO_GET_T
       stream: true,
     });
     for await (const _chunk of stream) break;
-    await expect.poll(() => counters.inFlight(), { timeout: 10_000 }).toBe(0);
+    const ended = () => served.counts().classes.every((row) => row.startedTotal === row.finishedTotal);
+    await expect.poll(ended, { timeout: 10_000 }).toBe(true);
     await expect
       .poll(() => {
-        engine.refreshGauges();
-        return counts().sequencesActive;
+        served.engine.refreshGauges();
+        return served.counts().sequencesActive;
       })
       .toBe(0);
+    expect(served.counts()).toMatchObject({ sequencesWaiting: 0, kvUseRatio: 0, batchesTotal: null });
   });
 
   test("a prompt that does not fit is a 400 with OpenAI's code", async () => {

@@ -53,6 +53,7 @@ class GgufEngine implements Engine {
   constructor(language: LanguageModel, { counters, launch }: EngineContext) {
     this.#language = language;
     this.#counters = counters;
+    counters.count("tokensTotal", 0);
     this.#endpoint = launch.version.endpoint;
     this.probes = language.pool === null ? embeddingProbes(EMBEDDING) : chatProbes(CHAT, COMPLETION);
     this.maxInFlight = language.sequences * HELD_PER_SEQUENCE;

@@ -1,51 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { HEADERS } from "../../contract/names.ts";
-import { asWallMs } from "../../core/time.ts";
-import type { Address } from "../../domain/replica.ts";
-import type { Engine } from "../contract.ts";
-import { ReplicaCounters, readCounts } from "../replica-counters.ts";
-import { ReplicaServer } from "../replica-server.ts";
+import { type ServedEngine, serveEngine } from "../engine.fixture.ts";
 import { onnxRuntime } from "./engine.ts";
 import { writeTinyClassifier } from "./test-model.ts";
 
-let engine: Engine;
-let server: ReplicaServer;
-let address: Address;
-let counters: ReplicaCounters;
+let served: ServedEngine;
 
 beforeAll(async () => {
-  counters = new ReplicaCounters(onnxRuntime.classes, () => performance.now());
-  const version = {
-    id: "tiny-0000000000",
-    endpoint: "tiny",
-    runtime: "onnx" as const,
-    artifact: { source: "test", digest: "0", path: writeTinyClassifier(), sizeBytes: 1 },
-    environmentHash: null,
-    run: {
-      cpuCount: 1,
-      memoryBytes: null,
-      env: {},
-      command: null,
-      url: null,
-      readyPath: null,
-      contextTokens: null,
-      maxInFlight: null,
-    },
-    createdAtMs: asWallMs(0),
-  };
-  const launch = { id: "tiny-0-0", epoch: 1, version, controllerSocket: "", dataDir: "", host: "127.0.0.1" };
-  engine = await onnxRuntime.start({ launch, counters });
-  server = new ReplicaServer({ engine, counters, maxInFlight: null, probeSecret: "s", onFault: () => {} });
-  address = await server.listen("127.0.0.1");
+  served = await serveEngine("onnx", onnxRuntime, writeTinyClassifier());
 });
 
-afterAll(async () => {
-  await server.drain();
-  await engine.close();
-});
+afterAll(() => served.close());
 
 async function post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
-  return fetch(`http://${address.host}:${address.port}${path}`, {
+  return fetch(`http://${served.address.host}:${served.address.port}${path}`, {
     method: "POST",
     headers: { "content-type": "application/json", ...headers },
     body: typeof body === "string" ? body : JSON.stringify(body),
@@ -152,7 +120,7 @@ describe("KServe v2's door", () => {
       inputs: [{ ...input, parameters: { binary_data_size: 16 } }],
       parameters: { binary_data_output: true },
     });
-    const answer = await fetch(`http://${address.host}:${address.port}/v2/models/any/infer`, {
+    const answer = await fetch(`http://${served.address.host}:${served.address.port}/v2/models/any/infer`, {
       method: "POST",
       headers: { "inference-header-content-length": String(head.length) },
       body: Buffer.concat([Buffer.from(head), Buffer.from(new Float32Array([1, 2, 3, 0]).buffer)]),
@@ -176,14 +144,14 @@ describe("KServe v2's door", () => {
   });
 
   test("metadata names inputs and outputs with free sizes as -1", async () => {
-    const answer = await fetch(`http://${address.host}:${address.port}/v2/models/any`);
+    const answer = await fetch(`http://${served.address.host}:${served.address.port}/v2/models/any`);
     expect(await answer.json()).toMatchObject({ inputs: [{ name: "X", datatype: "FP32", shape: [-1, 2] }] });
   });
 });
 
 describe("batching", () => {
   test("requests that come together run together, and each gets its own rows", async () => {
-    const before = readCounts([new Float64Array(counters.shared)], onnxRuntime.classes);
+    const before = served.counts();
     const answers = await Promise.all(
       Array.from({ length: 40 }, async (_, index) => {
         // An odd request has its larger value second.
@@ -192,16 +160,18 @@ describe("batching", () => {
       }),
     );
     expect(answers.map((answer) => answer.predictions[0])).toEqual(Array.from({ length: 40 }, (_, i) => i % 2));
-    const after = readCounts([new Float64Array(counters.shared)], onnxRuntime.classes);
-    expect(after.batchRowsTotal - before.batchRowsTotal).toBe(40);
-    expect(after.batchesTotal - before.batchesTotal).toBeLessThanOrEqual(40);
+    const after = served.counts();
+    expect(after.batchRowsTotal).toBe((before.batchRowsTotal ?? 0) + 40);
+    expect(after.batchesTotal).toBeLessThanOrEqual((before.batchesTotal ?? 0) + 40);
+    // What it has none of is unknown, and not 0.
+    expect(after).toMatchObject({ sequencesActive: null, kvUseRatio: null, tokensTotal: null });
     expect(after.classes[0]).toMatchObject({ failedTotal: 0 });
   });
 
   test("a keeper's probe moves no load counter", async () => {
-    const before = readCounts([new Float64Array(counters.shared)], onnxRuntime.classes);
-    await (await post("/invocations", { inputs: [[1, 2]] }, { [HEADERS.probe]: "s" })).text();
-    const after = readCounts([new Float64Array(counters.shared)], onnxRuntime.classes);
+    const before = served.counts();
+    await (await post("/invocations", { inputs: [[1, 2]] }, { [HEADERS.probe]: served.probeSecret })).text();
+    const after = served.counts();
     expect(after.classes).toEqual(before.classes);
   });
 });

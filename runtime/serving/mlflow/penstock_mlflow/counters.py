@@ -1,5 +1,6 @@
 """Writes a replica's counters in the layout of serving/replica-counters.ts: little-endian float64 slots in a file."""
 
+import math
 import mmap
 import os
 import struct
@@ -12,6 +13,8 @@ CLASS_SLOTS = 8
 FILE_BYTES = (HEADER_SLOTS + CLASS_SLOTS * MAX_REQUEST_CLASSES) * 8
 
 LAYOUT, REFUSED = 0, 1
+# Slots of what other engines know (sequences, KV cache, tokens, batches): NaN says that this one does not.
+UNKNOWN = range(2, 8)
 STARTED, FINISHED, FAILED, PROGRESS, PROGRESS_GAP_MS_MAX, SERVICE_MS = range(6)
 
 
@@ -22,6 +25,8 @@ class Counters:
         self._map = open_map(path)
         self._slots = memoryview(self._map).cast("d")
         self._since = 0.0
+        for slot in UNKNOWN:
+            self._slots[slot] = math.nan
         self._slots[LAYOUT] = LAYOUT_VERSION
 
     def in_flight(self) -> int:
