@@ -1,4 +1,4 @@
-import { numberText, timeText } from "../../runtime/core/format.ts";
+import { momentText, numberText } from "../../runtime/core/format.ts";
 import type { DecisionRow } from "../../runtime/operate/views/decision-view.ts";
 import type { ShadowRow } from "../../runtime/operate/views/shadow-view.ts";
 import { EXIT } from "../exit.ts";
@@ -39,7 +39,7 @@ async function printShadow(
   if (terminal.json) return terminal.printJson(rows);
   const columns: Column<ShadowRow>[] = [
     { head: "ID", cell: (row) => String(row.shadow.id), align: "right" },
-    { head: "TIME", cell: (row) => timeText(row.shadow.atWallMs) },
+    { head: "TIME", cell: (row) => momentText(row.shadow.atWallMs, Date.now()) },
     { head: "KEY", cell: (row) => row.shadow.key },
     { head: "SHADOW", cell: (row) => outputText(row.shadow) },
     { head: "REAL", cell: (row) => (row.differs ? outputText(row.real) : "the same") },
@@ -60,7 +60,7 @@ function outputText(row: DecisionRow | null): string {
 export function decisionColumns(): Column<DecisionRow>[] {
   return [
     { head: "ID", cell: (row) => String(row.id), align: "right" },
-    { head: "TIME", cell: (row) => timeText(row.atWallMs) },
+    { head: "TIME", cell: (row) => momentText(row.atWallMs, Date.now()) },
     { head: "CONTROLLER", cell: (row) => row.controller },
     { head: "KEY", cell: (row) => row.key },
     { head: "REASON", cell: (row) => row.reason },

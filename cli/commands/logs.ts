@@ -1,4 +1,4 @@
-import { timeText } from "../../runtime/core/format.ts";
+import { momentText } from "../../runtime/core/format.ts";
 import type { LogLine } from "../../runtime/operate/logs/log-book.ts";
 import { type CommonOptions, openSession } from "../session.ts";
 import { logText } from "../terminal/log-text.ts";
@@ -20,6 +20,7 @@ export async function logs(name: string | undefined, options: LogsOptions): Prom
   if (options.follow !== true) {
     const { lines } = await region.get<{ lines: LogLine[] }>(`/logs?${query}`);
     for (const line of lines) printLine(terminal, line);
+    if (lines.length === 0) terminal.note(`No lines of ${name ?? options.source ?? "this region"} are kept.`);
     return;
   }
   for await (const { data } of region.events(`/logs/follow?${query}`, interruption())) {
@@ -30,7 +31,7 @@ export async function logs(name: string | undefined, options: LogsOptions): Prom
 function printLine(terminal: Terminal, line: LogLine): void {
   if (terminal.json) terminal.print(JSON.stringify(line));
   else {
-    const from = terminal.style.dim(`${timeText(line.atMs)} ${line.source}`);
+    const from = terminal.style.dim(`${momentText(line.atMs, Date.now())} ${line.source}`);
     terminal.print(`${from} ${logText(line.line, terminal.style)}`);
   }
 }

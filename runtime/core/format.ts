@@ -50,3 +50,16 @@ export function timeText(ms: number): string {
   const date = new Date(ms);
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":");
 }
+
+/** Local time of day, behind the date where the day is another than that of `nowMs`: `12:04:31`, `2026-01-31 12:04:31`. */
+export function momentText(ms: number, nowMs: number): string {
+  const [date, today] = [dateText(ms), dateText(nowMs)];
+  return date === today ? timeText(ms) : `${date} ${timeText(ms)}`;
+}
+
+function dateText(ms: number): string {
+  const date = new Date(ms);
+  return [date.getFullYear(), date.getMonth() + 1, date.getDate()]
+    .map((part) => String(part).padStart(2, "0"))
+    .join("-");
+}

@@ -20,6 +20,7 @@ import { LogBook } from "../operate/logs/log-book.ts";
 import type { Log } from "../ports/log.ts";
 import { mergeKeys, planFileEndpoints } from "./file-endpoints.ts";
 import { startGarbageCollection } from "./garbage.ts";
+import { readKeptLogs } from "./kept-logs.ts";
 import { keysOf, makeOperations } from "./operations.ts";
 import { readRegionFile } from "./region-settings.ts";
 import { loadShadow, type Shadow } from "./shadows.ts";
@@ -49,6 +50,7 @@ export async function runController(launch: ControllerLaunch, deps: ControllerDe
   const stores = openStores(join(launch.dataDir, "state.sqlite"));
   const host = new ProcessHost();
   const logs = new LogBook();
+  for (const { source, line, atMs } of readKeptLogs(join(launch.dataDir, "logs"))) logs.add(source, [line], atMs);
   const peers = new Map<string, Peer>();
   const control = assemble({
     clock: systemClock,
@@ -242,9 +244,6 @@ function peerObserver(
           return control.routerLoad(message.load);
         case "wake":
           return control.wake(message.version);
-        case "fault":
-          // Counted in the router's next load report; the early word is for people who follow the log.
-          return logs.add(peer.name, [`fault of ${message.replica}: ${message.fault}`], systemClock.wallMs());
         case "replica":
           return host.report(message.report);
         case "hosted":

@@ -10,6 +10,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { encodeLogLines } from "../../contract/wire/log-file.ts";
 
 /** Size at which a log file is moved to `<file>.1` (replacing the one before) and begun anew: 2 x 8 MiB a process at most. */
 const MAX_FILE_BYTES = 8 * 1024 * 1024;
@@ -37,7 +38,7 @@ export class ProcessLog {
     if (lines.length === 0) return;
     this.#last = [...this.#last, ...lines].slice(-LAST_LINES);
     try {
-      this.#write(`${lines.join("\n")}\n`);
+      this.#write(encodeLogLines(lines, new Date()));
     } catch {
       // A full disk costs the file's lines and nothing else: what serves goes on, and the last lines are in memory.
       this.close();

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { timeText } from "../../../../core/format.ts";
+import { momentText } from "../../../../core/format.ts";
 import { usePicture } from "../live/console-context.ts";
 import { LogText } from "../parts/log-text.tsx";
 import { Empty, ErrorNotice } from "../parts/notice.tsx";
@@ -57,7 +57,7 @@ export function LogsPage({ source }: { readonly source: string }) {
         <div ref={box} class="log-box" onScroll={noticeScroll} tabIndex={0} role="log" aria-label="Log lines">
           {shown.map(({ number, atMs, source: from, line }) => (
             <div key={number} class="log-line">
-              <time>{timeText(atMs)}</time>
+              <time>{momentText(atMs, Date.now())}</time>
               {source === "" && <span class="from">{from}</span>}
               <LogText line={line} />
             </div>
