@@ -1,8 +1,10 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
+import { claimPort } from "../adapters/claim-port.ts";
 import { systemClock } from "../adapters/clock.ts";
 import { lockDataDir } from "../adapters/data-dir-lock.ts";
 import { systemRandom } from "../adapters/random.ts";
+import { explained } from "../adapters/stores/database.ts";
 import { ADDRESS_FILE, ENV } from "../contract/names.ts";
 import type { RegionFile } from "../contract/spec/region-file.ts";
 import type { ControllerLaunch, ReplicaLaunch, RouterLaunch, ShadowSource } from "../contract/wire/launch.ts";
@@ -12,8 +14,8 @@ import type { Command } from "../node/agent/child.ts";
 import { writeJsonFile } from "../node/agent/json-file.ts";
 import type { Log } from "../ports/log.ts";
 import { cacheDir } from "./cache-dir.ts";
-import { claimPort } from "./port-check.ts";
 import { readRegionFile } from "./region-settings.ts";
+import { serviceFailure } from "./service-failure.ts";
 import { loadShadow, mergeShadows } from "./shadows.ts";
 import { makeSocketPaths } from "./socket-paths.ts";
 
@@ -37,6 +39,8 @@ export interface LocalRegion {
   readonly baseUrl: string;
   readonly dataDir: string;
   readonly keysRequired: boolean;
+  /** Resolves once its controller or its router can't start, with why; never where both can. */
+  readonly failed: Promise<UserError>;
   /** Ends in order: what is in flight is finished. */
   stop(): Promise<void>;
   /** Ends all processes at once. */
@@ -58,9 +62,11 @@ export async function startLocalRegion(options: LocalRegionOptions): Promise<Loc
   const dataDir = resolve(options.dataDir ?? file.dataDir ?? join(homedir(), ".penstock", file.region));
   const port = await claimPort(host, options.port ?? file.port);
   const unlock = lockDataDir(dataDir, { pid: process.pid, startedAt: new Date().toISOString() });
-  const sockets = makeSocketPaths(dataDir);
   const baseUrl = `http://${urlHost(host)}:${port}`;
-  writeJsonFile(join(dataDir, ADDRESS_FILE), { url: baseUrl });
+  const sockets = explained(dataDir, () => {
+    writeJsonFile(join(dataDir, ADDRESS_FILE), { url: baseUrl });
+    return makeSocketPaths(dataDir);
+  });
   const controller: ControllerLaunch = {
     region: file.region,
     dataDir,
@@ -80,6 +86,7 @@ export async function startLocalRegion(options: LocalRegionOptions): Promise<Loc
     apiSocket: sockets.api,
     snapshotFile: join(dataDir, "snapshot.json"),
   };
+  const failed = Promise.withResolvers<UserError>();
   const agent = new Agent({
     name: "local",
     dataDir,
@@ -90,6 +97,10 @@ export async function startLocalRegion(options: LocalRegionOptions): Promise<Loc
       router: (epoch) => nodeCommand("router.ts", ENV.routerLaunch, { ...router, epoch } satisfies RouterLaunch),
     },
     replica: (launch: ReplicaLaunch) => nodeCommand("keeper.ts", ENV.replicaLaunch, launch),
+    onService: (service, view) => {
+      const failure = serviceFailure(service, view, join(dataDir, "logs"));
+      if (failure !== null) failed.resolve(failure);
+    },
     clock: systemClock,
     random: systemRandom,
     log: options.log,
@@ -99,6 +110,7 @@ export async function startLocalRegion(options: LocalRegionOptions): Promise<Loc
     baseUrl,
     dataDir,
     keysRequired,
+    failed: failed.promise,
     stop: () => agent.stop().finally(unlock),
     kill: () => {
       agent.kill();

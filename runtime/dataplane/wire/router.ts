@@ -1,8 +1,7 @@
-import { createServer } from "node:net";
 import { Worker } from "node:worker_threads";
+import { claimPort } from "../../adapters/claim-port.ts";
 import type { RouterLaunch } from "../../contract/wire/launch.ts";
 import type { Hello, ToController, WireMessage } from "../../contract/wire/messages.ts";
-import { UserError } from "../../core/errors.ts";
 import { compareGenerations, type Snapshot } from "../../domain/snapshot.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
@@ -56,7 +55,7 @@ export interface Router {
 
 /**
  * Starts a router: threads on one port, the snapshot from disk and then from the controller, load reports.
- * Errors: UserError PENSTOCK_PORT_IN_USE or PENSTOCK_CANNOT_LISTEN.
+ * Errors: UserError where its address or port can't be had (claimPort).
  */
 export async function startRouter(options: RouterOptions): Promise<Router> {
   const { launch } = options;
@@ -297,35 +296,4 @@ class ThreadHandle {
     if (wasQuick) this.#router.clock.after(QUICK_DEATH_PAUSE_MS, () => this.#spawn());
     else this.#spawn();
   }
-}
-
-/**
- * Makes sure that nobody else listens there and finds a free port for 0: threads share the port by SO_REUSEPORT, which
- * would let a second region of the same user in beside them unnoticed.
- */
-function claimPort(host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", (error: NodeJS.ErrnoException) => reject(listenError(error, host, port)));
-    probe.listen({ host, port }, () => {
-      const address = probe.address();
-      const claimed = address !== null && typeof address === "object" ? address.port : port;
-      probe.close(() => resolve(claimed));
-    });
-  });
-}
-
-function listenError(error: NodeJS.ErrnoException, host: string, port: number): UserError {
-  if (error.code === "EADDRINUSE") {
-    return new UserError(
-      "PENSTOCK_PORT_IN_USE",
-      `port ${port} on ${host} is in use by another program (or another Penstock region)`,
-      "stop it, or choose another port with --port",
-    );
-  }
-  return new UserError(
-    "PENSTOCK_CANNOT_LISTEN",
-    `cannot listen on ${host}:${port}: ${error.message}`,
-    "give an address of this machine with `host`, and a port you may use with --port",
-  );
 }
