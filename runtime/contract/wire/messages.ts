@@ -2,7 +2,7 @@ import type { LogLevel } from "../../domain/endpoint.ts";
 import type { RouterLoad } from "../../domain/load.ts";
 import type { EndpointName, Epoch, ReplicaId, VersionId } from "../../domain/names.ts";
 import type { HostedReplica, Machine, ReplicaReport, ReplicaSet } from "../../domain/replica.ts";
-import type { Generation, Snapshot, SnapshotEndpoint, SnapshotVersion } from "../../domain/snapshot.ts";
+import type { Generation, Snapshot, SnapshotDiff } from "../../domain/snapshot.ts";
 
 /** First message on every connection to the controller: who dials. */
 export interface Hello {
@@ -23,8 +23,7 @@ export type ToController =
    * its routerLoad just before it on the same connection, and the wake makes the version be decided at once.
    * Repeats are harmless.
    */
-  | { readonly kind: "wake"; readonly endpoint: EndpointName; readonly version: VersionId; readonly queued: number }
-  | { readonly kind: "fault"; readonly replica: ReplicaId; readonly epoch: Epoch; readonly fault: string }
+  | { readonly kind: "wake"; readonly version: VersionId }
   | { readonly kind: "replica"; readonly report: ReplicaReport }
   | { readonly kind: "hosted"; readonly replica: HostedReplica }
   | { readonly kind: "gone"; readonly replica: ReplicaId }
@@ -34,19 +33,6 @@ export type ToController =
 
 /** What the controller says to a router. A router that sees a gap asks for the whole by sending Hello again. */
 export type ToRouter = { readonly kind: "snapshot"; readonly snapshot: Snapshot } | SnapshotDiff;
-
-/** Rows that changed between two generations. */
-export interface SnapshotDiff {
-  readonly kind: "snapshotDiff";
-  readonly from: Generation;
-  readonly to: Generation;
-  readonly endpoints: readonly SnapshotEndpoint[];
-  readonly removedEndpoints: readonly EndpointName[];
-  readonly versions: readonly SnapshotVersion[];
-  readonly removedVersions: readonly VersionId[];
-  readonly keys: Snapshot["keys"] | null;
-  readonly keysRequired: boolean;
-}
 
 /** What the controller says to an agent. The agent keeps the last set of each version on disk. */
 export type ToAgent =

@@ -132,7 +132,7 @@ export class RouterThread implements ThreadContext, ConnectionHost {
   }
 
   wake(lease: Lease<Exchange>): void {
-    this.#post({ kind: "wake", endpoint: lease.version.endpoint, version: lease.version.id, queued: 1 });
+    this.#post({ kind: "wake", version: lease.version.id });
   }
 
   newRequestId(): string {

@@ -1,3 +1,4 @@
+import type { VersionId } from "../../domain/names.ts";
 import type { Address } from "../../domain/replica.ts";
 import type { RequestSpan } from "../../ports/tap.ts";
 import type { SlotPlan } from "../flow/slots.ts";
@@ -20,6 +21,6 @@ export type ToThread = { readonly kind: "plan"; readonly plan: SlotPlan } | { re
 /** Thread to main. */
 export type FromThread =
   | { readonly kind: "listening" }
-  | { readonly kind: "wake"; readonly endpoint: string; readonly version: string; readonly queued: number }
+  | { readonly kind: "wake"; readonly version: VersionId }
   | { readonly kind: "spans"; readonly spans: readonly RequestSpan[] }
   | { readonly kind: "stopped" };
