@@ -33,9 +33,9 @@ async function runReplica(launch: ReplicaLaunch, log: LeveledLog): Promise<void>
   const { runtime } = launch.version;
   switch (runtime) {
     case "onnx":
-      return runInProcess(launch, (await import("../serving/onnx/engine.ts")).onnxRuntime, log);
+      return runInProcess(launch, (await import("../serving/onnx/runtime.ts")).onnxRuntime, log);
     case "gguf":
-      return runInProcess(launch, (await import("../serving/gguf/engine.ts")).ggufRuntime, log);
+      return runInProcess(launch, (await import("../serving/gguf/runtime.ts")).ggufRuntime, log);
     case "mlflow":
       return runBeside(launch, (await import("../serving/mlflow/engine.ts")).startMlflow, process.env, log);
     case "custom":

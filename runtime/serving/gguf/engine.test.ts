@@ -1,7 +1,7 @@
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ServedEngine, serveEngine } from "../engine.fixture.ts";
-import { ggufRuntime } from "./engine.ts";
+import { ggufRuntime } from "./runtime.ts";
 import { findTestModel, HOW_TO_GET_TEST_MODEL } from "./test-model.ts";
 
 const path = findTestModel();

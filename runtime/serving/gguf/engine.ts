@@ -3,7 +3,8 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Token } from "node-llama-cpp";
 import { UserError } from "../../core/errors.ts";
-import type { Engine, EngineContext, InProcessRuntime, Route, ServingAnswer, ServingRequest } from "../contract.ts";
+import type { Engine, EngineContext, Route, ServingAnswer, ServingRequest } from "../contract.ts";
+import { CHAT, COMPLETION, EMBEDDING } from "./classes.ts";
 import { type Generated, generate } from "./generator.ts";
 import { LanguageModel } from "./language-model.ts";
 import { embeddingAnswer, modelsAnswer, streamedAnswer, type Telling, wholeAnswer } from "./openai-answer.ts";
@@ -18,20 +19,14 @@ import {
 } from "./openai-request.ts";
 import { chatProbes, embeddingProbes } from "./probes.ts";
 
-const CHAT = "chat";
-const COMPLETION = "completion";
-const EMBEDDING = "embedding";
 /** Requests held per sequence: those beyond the sequences wait their turn, and past this the router picks another. */
 const HELD_PER_SEQUENCE = 4;
 
-/** GGUF language and embedding models, in process: OpenAI's door, continuous batching over sequences. */
-export const ggufRuntime: InProcessRuntime = {
-  classes: [CHAT, COMPLETION, EMBEDDING],
-  async start(context) {
-    const { artifact, run } = context.launch.version;
-    return new GgufEngine(await LanguageModel.load(await findModelFile(artifact.path), run), context);
-  },
-};
+/** Loads a GGUF model: OpenAI's door, continuous batching over sequences. Errors: UserError where it can't be loaded. */
+export async function startGguf(context: EngineContext): Promise<Engine> {
+  const { artifact, run } = context.launch.version;
+  return new GgufEngine(await LanguageModel.load(await findModelFile(artifact.path), run), context);
+}
 
 /** What all generating requests have in common, once their prompt is made of tokens. */
 interface Work extends Delivery {

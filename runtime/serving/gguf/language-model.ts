@@ -8,12 +8,12 @@ import {
   type LlamaGrammar,
   LlamaLogLevel,
   type LlamaModel,
-  resolveChatWrapper,
   type Token,
 } from "node-llama-cpp";
 import { UserError } from "../../core/errors.ts";
 import type { RunSettings } from "../../domain/version.ts";
 import { computeThreads } from "../thread-settings.ts";
+import { resolveChatForm } from "./chat-form.ts";
 import { OpenAiError } from "./openai-error.ts";
 import type { ChatFormat, ChatMessage } from "./openai-request.ts";
 import { computeContextTokens, computeSequences } from "./plan.ts";
@@ -44,8 +44,7 @@ export class LanguageModel {
     this.sequences = context?.totalSequences ?? 1;
     this.contextTokens = context?.contextSize ?? computeContextTokens(run.contextTokens, model.trainContextSize);
     this.#threads = computeThreads(run.cpuCount);
-    // The form of the model's own template where it is of a known family, else the template as the file has it.
-    this.#chat = resolveChatWrapper(model);
+    this.#chat = resolveChatForm(model, llama);
   }
 
   /**

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { HEADERS } from "../../contract/names.ts";
 import { type ServedEngine, serveEngine } from "../engine.fixture.ts";
-import { onnxRuntime } from "./engine.ts";
+import { onnxRuntime } from "./runtime.ts";
 import { writeTinyClassifier } from "./test-model.ts";
 
 let served: ServedEngine;

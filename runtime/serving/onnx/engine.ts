@@ -1,5 +1,6 @@
-import type { Engine, InProcessRuntime, Route, ServingAnswer, ServingRequest } from "../contract.ts";
+import type { Engine, EngineContext, Route, ServingAnswer, ServingRequest } from "../contract.ts";
 import { Batcher } from "./batcher.ts";
+import { INFER } from "./classes.ts";
 import { findModelFile, readInputExample } from "./files.ts";
 import { kserveAnswer, kserveError, kserveMetadata, parseKserveRequest } from "./kserve-door.ts";
 import { mlflowAnswer, mlflowError, parseMlflowRequest } from "./mlflow-door.ts";
@@ -7,21 +8,16 @@ import { loadOnnxModel, type OnnxModel } from "./model.ts";
 import { probesOf } from "./probes.ts";
 import { InputError } from "./tensor.ts";
 
-/** The one request class of a classic model. */
-const INFER = "infer";
 const V2_MODEL_PATH = /^\/v2\/models\/([^/]+)(?:\/versions\/[^/]+)?(\/infer|\/ready)?$/;
 
-/** ONNX models, in process: MLflow's and KServe v2's doors, dynamic batching. */
-export const onnxRuntime: InProcessRuntime = {
-  classes: [INFER],
-  async start({ launch, counters }) {
-    const { artifact, run } = launch.version;
-    const file = await findModelFile(artifact.path);
-    const model = await loadOnnxModel(file, run.cpuCount);
-    const example = await readInputExample(file);
-    return new OnnxEngine(model, new Batcher(model, counters), example);
-  },
-};
+/** Loads an ONNX model: MLflow's and KServe v2's doors, dynamic batching. Errors: UserError where it can't be loaded. */
+export async function startOnnx({ launch, counters }: EngineContext): Promise<Engine> {
+  const { artifact, run } = launch.version;
+  const file = await findModelFile(artifact.path);
+  const model = await loadOnnxModel(file, run.cpuCount);
+  const example = await readInputExample(file);
+  return new OnnxEngine(model, new Batcher(model, counters), example);
+}
 
 class OnnxEngine implements Engine {
   readonly probes: Engine["probes"];

@@ -1,0 +1,2 @@
+/** The one request class of a classic model. */
+export const INFER = "infer";
