@@ -18,7 +18,7 @@ export function deployStage(view: EndpointView, deployNumber: number): DeploySta
   if (prepared === null || (preparedDeployNumber ?? 0) < deployNumber) return underWay("waiting to be prepared");
   switch (prepared.kind) {
     case "failed":
-      return { kind: "failed", why: prepared.why, todo: prepared.todo, lastLog: [] };
+      return { kind: "failed", why: prepared.why, todo: view.status.todo ?? prepared.todo, lastLog: [] };
     case "working": {
       const { doing, doneBytes, totalBytes } = prepared;
       return underWay(doing, doneBytes === null || !totalBytes ? null : doneBytes / totalBytes);
@@ -34,8 +34,8 @@ function versionStage(view: EndpointView, version: VersionView): DeployStage {
   const { id, phase, weight, scale, failure } = version;
   const { traffic } = view.spec;
   if (phase === "failed") {
-    const todo = "Traffic was left where it was. Correct what its last lines say and deploy again.";
-    return { kind: "failed", why: failure?.why ?? `${id} never got ready`, todo, lastLog: failure?.lastLog ?? [] };
+    const why = failure?.why ?? `${id} never got ready`;
+    return { kind: "failed", why, todo: view.status.todo ?? "", lastLog: failure?.lastLog ?? [] };
   }
   if (phase !== "serving") return underWay(startingText(view, version));
   const soleVersion = view.versions.every((other) => other === version || other.weight === 0);
@@ -50,7 +50,7 @@ function startingText(view: EndpointView, version: VersionView): string {
   const inState = (word: string) => own.filter((replica) => replica.word === word).length;
   const [warming, ready] = [inState("warming"), inState("ready")];
   const crashed = own.reduce((sum, replica) => sum + replica.failedStarts, 0);
-  const trouble = crashed > 0 ? `, ${crashed} failed starts` : "";
+  const trouble = crashed === 0 ? "" : `, ${crashed} failed ${crashed === 1 ? "start" : "starts"}`;
   const verb = warming > 0 ? "warming up" : "starting replicas";
   return `${verb} (${ready} of ${version.scale.wanted ?? "?"} ready${trouble})`;
 }

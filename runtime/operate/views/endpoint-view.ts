@@ -42,7 +42,7 @@ export function viewEndpoint(board: BoardView, spec: EndpointSpec, measured: Mea
   const newest = versions.toSorted((a, b) => b.createdAtMs - a.createdAtMs)[0];
   return {
     name,
-    status: statusOf(prepared, versions, replicas),
+    status: statusOf(spec, prepared, versions, replicas),
     spec,
     prepared: prepared?.state ?? null,
     preparedDeployNumber: prepared?.deployNumber ?? null,

@@ -41,7 +41,8 @@ test("a fetch shows how far it is", () => {
 
 test("a first preparation that failed is failed, with what to do; beside a serving version it is degraded", () => {
   const fail = (board: FakeBoard): void => board.put("prepared", "iris", failedPreparation);
-  expect(statusOn(fail)).toEqual({ word: "failed", reason: "no such file", todo: "Check it." });
+  const waysOn = "The endpoint stays and answers 503: deploy again, or remove it with `penstock delete iris`.";
+  expect(statusOn(fail)).toEqual({ word: "failed", reason: "no such file", todo: `Check it. ${waysOn}` });
   const besides = statusOn((board) => {
     serves(board);
     fail(board);
@@ -88,6 +89,26 @@ test("what is granted bounds what is missing: less than wanted is ready when no 
     board.put("granted", iris, { version: iris, replicas: 1 });
   });
   expect(status.word).toBe("ready");
+});
+
+test("a version that was given up: the first one says what is left and how to go on; a later one degrades what serves", () => {
+  const giveUp = (board: FakeBoard, version = newer): void => {
+    const failure = { why: "never got ready", lastLog: [] };
+    const failed = aRolledVersion({ version, phase: "failed", weight: 0, failure });
+    board.put("rollout", "iris", aRollout(version === newer ? [aRolledVersion(), failed] : [failed]));
+    board.put("prepared", "iris", prepared({ kind: "ready", version }));
+  };
+  const first = statusOn((board) => giveUp(board, aVersion()));
+  expect(first).toMatchObject({ word: "failed", todo: expect.stringContaining("`penstock delete iris`") });
+  const later = statusOn((board) => {
+    serves(board);
+    giveUp(board);
+  });
+  expect(later).toMatchObject({
+    word: "degraded",
+    reason: `the newest deploy failed: ${newer.id}: never got ready`,
+    todo: expect.stringMatching(/^Traffic was left where it was/),
+  });
 });
 
 test("a replica that crashes or is stuck degrades; with none ready and all given up it is failed", () => {

@@ -1,3 +1,4 @@
+import type { EndpointSpec } from "../../domain/endpoint.ts";
 import type { Prepared } from "../../domain/rollout.ts";
 import type { ReplicaView } from "./replica-view.ts";
 import type { VersionView } from "./version-view.ts";
@@ -27,8 +28,9 @@ export interface EndpointStatus {
   readonly todo: string | null;
 }
 
-/** The status of an endpoint from its preparation, versions and replicas. */
+/** The status of an endpoint from its spec, preparation, versions and replicas. */
 export function statusOf(
+  spec: Pick<EndpointSpec, "name" | "origin">,
   prepared: Pick<Prepared, "state"> | null,
   versions: readonly VersionView[],
   replicas: readonly ReplicaView[],
@@ -36,24 +38,35 @@ export function statusOf(
   const serving = versions.filter((version) => version.phase === "serving");
   return serving.length > 0
     ? servingStatus(prepared, serving, versions, replicas)
-    : firstVersionStatus(prepared, versions, replicas);
+    : firstVersionStatus(spec, prepared, versions, replicas);
 }
 
 function firstVersionStatus(
+  spec: Pick<EndpointSpec, "name" | "origin">,
   prepared: Pick<Prepared, "state"> | null,
   versions: readonly VersionView[],
   replicas: readonly ReplicaView[],
 ): EndpointStatus {
   const staging = versions.find((version) => version.phase === "staging");
   if (staging !== undefined) return say("starting", startProgress(staging, replicas));
-  if (prepared?.state.kind === "failed") return say("failed", prepared.state.why, prepared.state.todo);
+  if (prepared?.state.kind === "failed") {
+    return say("failed", prepared.state.why, `${prepared.state.todo} ${waysOn(spec)}`);
+  }
   if (prepared === null || prepared.state.kind === "working") return say("preparing", preparation(prepared));
   const failed = versions.filter((version) => version.failure !== null).at(-1);
   if (failed !== undefined) {
-    const todo = "Correct what its last lines say (in `penstock describe`), and deploy again.";
-    return say("failed", `${failed.id}: ${failed.failure?.why}`, todo);
+    return say("failed", `${failed.id}: ${failed.failure?.why}`, `${CORRECT_IT} ${waysOn(spec)}`);
   }
   return say("starting", "the version is ready to be staged");
+}
+
+const CORRECT_IT = "Correct what its last lines say (`penstock describe` shows them).";
+
+/** What can be done with an endpoint that is there and has never served. */
+function waysOn({ name, origin }: Pick<EndpointSpec, "name" | "origin">): string {
+  return origin === "file"
+    ? "The endpoint stays and answers 503 until the region file is mended and the region started again."
+    : `The endpoint stays and answers 503: deploy again, or remove it with \`penstock delete ${name}\`.`;
 }
 
 function servingStatus(
@@ -68,6 +81,12 @@ function servingStatus(
     return say("degraded", `the newest deploy failed: ${prepared.state.why}`, prepared.state.todo);
   }
   if (prepared?.state.kind === "working") return say("rolling-out", preparation(prepared));
+  const newest = prepared?.state.kind === "ready" ? prepared.state.version.id : null;
+  const givenUp = versions.find((version) => version.id === newest)?.failure ?? null;
+  if (givenUp !== null) {
+    const todo = `Traffic was left where it was. ${CORRECT_IT} Then deploy again.`;
+    return say("degraded", `the newest deploy failed: ${newest}: ${givenUp.why}`, todo);
+  }
   const staging = versions.find((version) => version.phase === "staging");
   if (staging !== undefined) return say("rolling-out", startProgress(staging, replicas));
   const ready = serving.reduce((sum, version) => sum + version.scale.ready, 0);
