@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { UserError } from "../core/errors.ts";
+import { explain } from "./stores/database.ts";
 
 /** What the holder writes beside the lock, for the message to whoever comes second. */
 export interface LockHolder {
@@ -15,7 +16,7 @@ const BUSY = 5;
 /**
  * Takes the data folder for one region; the returned function gives it back.
  * The lock is SQLite's own file lock, so the system frees it with the process, also on kill -9, and no stale lock can stay.
- * Errors: UserError naming the holder when another region runs on the folder, or when it can't be written.
+ * Errors: UserError naming the holder when another region runs on the folder, or when it can't be written or its disk is full.
  */
 export function lockDataDir(dataDir: string, holder: LockHolder): () => void {
   const file = join(dataDir, "region.lock");
@@ -29,11 +30,7 @@ export function lockDataDir(dataDir: string, holder: LockHolder): () => void {
   } catch (error) {
     database?.close();
     if ((error as { errcode?: number }).errcode === BUSY) throw heldBy(dataDir, note);
-    throw new UserError(
-      "PENSTOCK_DATA_DIR_NOT_WRITABLE",
-      `The data folder can't be written: ${dataDir} (${(error as Error).message})`,
-      "Give write permission on it, or choose another with --data-dir.",
-    );
+    throw explain(dataDir, error);
   }
   const held = database;
   return () => held.close();

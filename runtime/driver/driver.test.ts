@@ -108,7 +108,7 @@ describe("the driver", () => {
     clock.runFor(6_000);
     setGranted(3);
     clock.runFor(10_000);
-    const records = decisions.list({ limit: 10 });
+    const records = decisions.whole().toReversed();
     expect(records.map((record) => record.output)).toEqual([6, 0]);
     expect(records.map((record) => replayDecision(record, doubler())?.same)).toEqual([true, true]);
     const other = doubler({

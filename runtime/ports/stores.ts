@@ -31,6 +31,13 @@ export interface DecisionRecord {
   readonly replay: { readonly world: Plain; readonly memory: Plain } | null;
 }
 
+/** A decision as the log lists it: without the world it was made in. */
+export type LoggedDecision = Omit<DecisionRecord, "replay"> & {
+  readonly id: number;
+  /** It was recorded whole and can be made again. */
+  readonly replayable: boolean;
+};
+
 /** The decision log: newest first, bounded; a decision is logged when its reason or output changes. */
 export interface DecisionLog {
   append(record: DecisionRecord): number;
@@ -39,8 +46,6 @@ export interface DecisionLog {
     readonly key?: string;
     readonly beforeId?: number;
     readonly limit: number;
-  }): readonly (DecisionRecord & {
-    readonly id: number;
-  })[];
+  }): readonly LoggedDecision[];
   get(id: number): (DecisionRecord & { readonly id: number }) | null;
 }

@@ -47,7 +47,7 @@ try {
   });
 } catch (error) {
   if (!(error instanceof UserError)) throw error;
-  process.stderr.write(`${error.code}: ${error.message}\n  ${error.todo}\n`);
+  log.error(error.code, { why: error.message, todo: error.todo });
   process.exit(error.code === "PENSTOCK_PORT_IN_USE" ? EXIT_PORT_IN_USE : 1);
 }
 

@@ -47,7 +47,12 @@ export async function runUp(options: UpOptions, screen: Screen): Promise<number>
   const ending = new AbortController();
   const ended = endOnSignals(region, ending, screen);
   const reader = new RegionReader(region.baseUrl, options.key);
-  const answered = await reader.answers(START_LIMIT_MS, ending.signal);
+  const answered = await Promise.race([reader.answers(START_LIMIT_MS, ending.signal), region.failed]);
+  if (answered instanceof UserError) {
+    ending.abort();
+    region.kill();
+    throw answered;
+  }
   if (!answered && !ending.signal.aborted) {
     region.kill();
     throw new UserError(

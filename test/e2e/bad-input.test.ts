@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findTestModel } from "../../runtime/serving/gguf/test-model.ts";
-import { runPenstock, scratchFolder, TestRegion, until } from "./region.ts";
+import { isRunning, runPenstock, scratchFolder, TestRegion, until } from "./region.ts";
 import { HOW_TO_GET } from "./tools.ts";
 
 const IRIS = join(import.meta.dirname, "..", "..", "examples", "iris", "iris.onnx");
@@ -188,6 +188,19 @@ test("a region file with five mistakes is refused with all five, each with its p
   expect(existsSync(dataDir)).toBe(false);
 });
 
+test("a damaged state ends the start at once, naming the file and what to do, and leaves no process", async () => {
+  const dataDir = join(folder, "damaged");
+  mkdirSync(dataDir);
+  writeFileSync(join(dataDir, "state.sqlite"), "no database".repeat(100));
+  const args = ["up", "--config", regionFile({}), "--port", "0", "--data-dir", dataDir, "--debug"];
+  const { code, stderr } = await runPenstock(args);
+  expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining("PENSTOCK_STATE_DAMAGED") });
+  expect(stderr).toContain(join(dataDir, "state.sqlite"));
+  expect(stderr).toContain("Restore the file from a backup");
+  const { children } = JSON.parse(readFileSync(join(dataDir, "run.json"), "utf8"));
+  expect(children.filter(({ pid }: { pid: number }) => isRunning(pid))).toEqual([]);
+});
+
 const NO_MOUNT = canMount() ? "" : " (skipped: this user may not mount; run the tests as root)";
 
 describe.skipIf(NO_MOUNT !== "")(`a data folder${NO_MOUNT}`, { timeout: 240_000 }, () => {
@@ -204,6 +217,15 @@ describe.skipIf(NO_MOUNT !== "")(`a data folder${NO_MOUNT}`, { timeout: 240_000 
     unmount(mounted);
     expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining(mounted) });
     expect(stderr).toContain("PENSTOCK_DATA_DIR_NOT_WRITABLE");
+  });
+
+  test("on a disk that is full is refused, saying so", async () => {
+    mount(mounted, "size=1m");
+    fill(join(mounted, "filler"));
+    const args = ["up", "--config", regionFile({}), "--port", "0", "--data-dir", join(mounted, "data"), "--debug"];
+    const { code, stderr } = await runPenstock(args);
+    unmount(mounted);
+    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining("PENSTOCK_DISK_FULL") });
   });
 
   test("on a disk that runs full: traffic goes on, changes are refused with the reason, and nothing is lost", async () => {

@@ -67,7 +67,13 @@ export class MemoryDecisionLog implements DecisionLog {
       .filter(({ key }) => filter.key === undefined || key === filter.key)
       .toReversed()
       .slice(0, filter.limit)
-      .map(decoded);
+      .map(decoded)
+      .map(({ replay, ...record }) => ({ ...record, replayable: replay !== null }));
+  }
+
+  /** All that is logged, oldest first, with the worlds. */
+  whole(): readonly DecisionRecord[] {
+    return this.#rows.map(decoded);
   }
 
   get(id: number) {

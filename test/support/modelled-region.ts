@@ -116,7 +116,7 @@ export class ModelledRegion {
 
   /** Hash of every decision made: equal seeds give equal hashes. */
   traceHash(): string {
-    return sha256Hex(canonicalJson(this.decisions.list({ limit: 1_000_000 }) as unknown as Plain));
+    return sha256Hex(canonicalJson(this.decisions.whole() as unknown as Plain));
   }
 
   #whenUp(act: () => void): void {

@@ -67,34 +67,59 @@ export function writer(database: DatabaseSync, path: string, sql: string): (...v
   return (...values) => explained(path, () => Number(statement.run(...values).lastInsertRowid));
 }
 
-/** Runs `work`; a failure of the disk, the folder or the file becomes a UserError, anything else stays a bug. */
-function explained<T>(path: string, work: () => T): T {
+/** A prepared read of rows, each through `read`, whose failures are explained to people; a value that is no JSON is one. */
+export function reader<Row, T>(
+  database: DatabaseSync,
+  path: string,
+  sql: string,
+  read: (row: Row) => T,
+): (...values: SQLInputValue[]) => T[] {
+  const statement = database.prepare(sql);
+  return (...values) => explained(path, () => (statement.all(...values) as Row[]).map(read));
+}
+
+/** Runs `work` on `path`; a failure of the disk, the folder or the file becomes a UserError, anything else stays a bug. */
+export function explained<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw explain(path, error as NodeJS.ErrnoException & { errcode?: number });
+    throw explain(path, error);
   }
 }
 
-function explain(path: string, error: NodeJS.ErrnoException & { errcode?: number }): unknown {
-  const because = `${path} (${error.message})`;
-  const result = (error.errcode ?? 0) & 0xff;
-  if (result === RESULT.full || error.code === "ENOSPC") {
+/** What the file system says of a place that can't be written; EEXIST and EISDIR: a file stands where a folder must, or the reverse; ENOENT: Node, of a folder to be made on a read-only disk. */
+const UNWRITABLE = new Set([
+  "ENOENT",
+  "EACCES",
+  "EPERM",
+  "EROFS",
+  "ENOTDIR",
+  "EEXIST",
+  "EISDIR",
+  "ELOOP",
+  "ENAMETOOLONG",
+]);
+
+/** The UserError that a failure on `path` of the disk, the folder or the file comes to; any other error as it is. */
+export function explain(path: string, error: unknown): unknown {
+  const { code = "", errcode = 0, message } = error as NodeJS.ErrnoException & { errcode?: number };
+  const because = `${path} (${message})`;
+  const result = errcode & 0xff;
+  if (result === RESULT.full || code === "ENOSPC" || code === "EDQUOT") {
     return new UserError(
       "PENSTOCK_DISK_FULL",
       `The disk is full: ${because}`,
       "Free some space; nothing that was saved is lost.",
     );
   }
-  if (result === RESULT.corrupt || result === RESULT.notADatabase) {
+  if (result === RESULT.corrupt || result === RESULT.notADatabase || error instanceof SyntaxError) {
     return new UserError(
       "PENSTOCK_STATE_DAMAGED",
       `The region's state can't be read: ${because}`,
       "Restore the file from a backup, or move it away and deploy the endpoints again.",
     );
   }
-  const unwritable = ["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST"].includes(error.code ?? "");
-  if (unwritable || result === RESULT.readOnly || result === RESULT.cannotOpen) {
+  if (UNWRITABLE.has(code) || result === RESULT.readOnly || result === RESULT.cannotOpen) {
     return new UserError(
       "PENSTOCK_DATA_DIR_NOT_WRITABLE",
       `The data folder can't be written: ${because}`,

@@ -5,7 +5,7 @@ import { openStores } from "./sqlite.ts";
 const stores = openStores(process.argv[2] ?? "");
 const incarnation = stores.specs.nextIncarnation();
 for (let count = 1; ; count++) {
-  stores.specs.put("spec", "iris", { incarnation, count, filler: "x".repeat(2_000) });
+  stores.specs.put("spec", "iris", { incarnation, count, filler: "x".repeat(20_000) });
   stores.kept.put("autoscaler", "iris-1", { incarnation, count });
   stores.decisions.append({
     controller: "autoscaler",

@@ -1,8 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Plain } from "../../core/controller.ts";
 import type { WallMs } from "../../core/time.ts";
-import type { DecisionLog, DecisionRecord, KeptStore, SpecStore } from "../../ports/stores.ts";
-import { openDatabase, writer } from "./database.ts";
+import type { DecisionLog, DecisionRecord, KeptStore, LoggedDecision, SpecStore } from "../../ports/stores.ts";
+import { openDatabase, reader, writer } from "./database.ts";
 
 /** Bounds of the decision log: the newest are kept, and only the newest of those can be replayed, since a world is kilobytes. */
 export interface DecisionBounds {
@@ -39,7 +39,12 @@ export function openStores(path: string, bounds: DecisionBounds = DEFAULT_BOUNDS
 }
 
 function specStore(database: DatabaseSync, path: string): SpecStore {
-  const select = database.prepare("SELECT key, value FROM facts WHERE fact = ? ORDER BY key");
+  const select = reader(
+    database,
+    path,
+    "SELECT key, value FROM facts WHERE fact = ? ORDER BY key",
+    ({ key, value }: { key: string; value: string }) => ({ key, value: JSON.parse(value) as Plain }),
+  );
   const put = writer(database, path, "INSERT OR REPLACE INTO facts (fact, key, value) VALUES (?, ?, ?)");
   const remove = writer(database, path, "DELETE FROM facts WHERE fact = ? AND key = ?");
   const count = writer(
@@ -47,31 +52,35 @@ function specStore(database: DatabaseSync, path: string): SpecStore {
     path,
     "INSERT INTO counters (name, value) VALUES ('incarnation', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1",
   );
-  const counted = database.prepare("SELECT value FROM counters WHERE name = 'incarnation'");
+  const counted = reader(
+    database,
+    path,
+    "SELECT value FROM counters WHERE name = 'incarnation'",
+    ({ value }: { value: number }) => value,
+  );
   return {
-    load: (fact) =>
-      (select.all(fact) as { key: string; value: string }[]).map(({ key, value }) => ({
-        key,
-        value: JSON.parse(value) as Plain,
-      })),
+    load: select,
     put: (fact, key, value) => void put(fact, key, JSON.stringify(value)),
     remove: (fact, key) => void remove(fact, key),
     nextIncarnation: () => {
       count();
-      return (counted.get() as { value: number }).value;
+      const [value = 1] = counted();
+      return value;
     },
   };
 }
 
 function keptStore(database: DatabaseSync, path: string): KeptStore {
-  const select = database.prepare("SELECT value FROM kept WHERE controller = ? AND key = ?");
+  const select = reader(
+    database,
+    path,
+    "SELECT value FROM kept WHERE controller = ? AND key = ?",
+    ({ value }: { value: string }) => JSON.parse(value) as Plain,
+  );
   const put = writer(database, path, "INSERT OR REPLACE INTO kept (controller, key, value) VALUES (?, ?, ?)");
   const remove = writer(database, path, "DELETE FROM kept WHERE controller = ? AND key = ?");
   return {
-    get: (controller, key) => {
-      const row = select.get(controller, key) as { value: string } | undefined;
-      return row ? (JSON.parse(row.value) as Plain) : null;
-    },
+    get: (controller, key) => select(controller, key)[0] ?? null,
     put: (controller, key, kept) => void put(controller, key, JSON.stringify(kept)),
     remove: (controller, key) => void remove(controller, key),
   };
@@ -86,7 +95,6 @@ interface DecisionRow {
   readonly reason: string;
   readonly inputs: string;
   readonly output: string;
-  readonly replay: string | null;
 }
 
 /** How many appends pass between two trims: one range delete then costs microseconds each. */
@@ -104,12 +112,27 @@ function decisionLog(database: DatabaseSync, path: string, bounds: DecisionBound
     path,
     "UPDATE decisions SET replay = NULL WHERE id <= ? AND id > ? AND replay NOT NULL",
   );
-  const select = database.prepare(
-    `SELECT * FROM decisions
+  // A world is kilobytes: a list only asks whether there is one.
+  const select = reader(
+    database,
+    path,
+    `SELECT id, controller, key, atWallMs, atMonoMs, reason, inputs, output, replay NOT NULL AS replayable FROM decisions
      WHERE (?1 IS NULL OR controller = ?1) AND (?2 IS NULL OR key = ?2) AND (?3 IS NULL OR id < ?3)
      ORDER BY id DESC LIMIT ?4`,
+    (row: DecisionRow & { readonly replayable: number }): LoggedDecision => ({
+      ...parseRow(row),
+      replayable: row.replayable === 1,
+    }),
   );
-  const one = database.prepare("SELECT * FROM decisions WHERE id = ?");
+  const one = reader(
+    database,
+    path,
+    "SELECT * FROM decisions WHERE id = ?",
+    (row: DecisionRow & { readonly replay: string | null }) => ({
+      ...parseRow(row),
+      replay: row.replay === null ? null : (JSON.parse(row.replay) as DecisionRecord["replay"]),
+    }),
+  );
   return {
     append: (record) => {
       const { controller, key, atWallMs, atMonoMs, reason, inputs, output, replay } = record;
@@ -122,21 +145,16 @@ function decisionLog(database: DatabaseSync, path: string, bounds: DecisionBound
       }
       return id;
     },
-    list: ({ controller, key, beforeId, limit }) =>
-      (select.all(controller ?? null, key ?? null, beforeId ?? null, limit) as unknown as DecisionRow[]).map(parseRow),
-    get: (id) => {
-      const row = one.get(id) as unknown as DecisionRow | undefined;
-      return row ? parseRow(row) : null;
-    },
+    list: ({ controller, key, beforeId, limit }) => select(controller ?? null, key ?? null, beforeId ?? null, limit),
+    get: (id) => one(id)[0] ?? null,
   };
 }
 
-function parseRow(row: DecisionRow): DecisionRecord & { readonly id: number } {
+function parseRow(row: DecisionRow): Omit<LoggedDecision, "replayable"> {
   return {
     ...row,
     atWallMs: row.atWallMs as WallMs,
     inputs: JSON.parse(row.inputs) as DecisionRecord["inputs"],
     output: JSON.parse(row.output) as Plain,
-    replay: row.replay === null ? null : (JSON.parse(row.replay) as DecisionRecord["replay"]),
   };
 }

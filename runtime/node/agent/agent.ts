@@ -30,6 +30,8 @@ export interface AgentOptions {
   readonly host: string;
   readonly services: Readonly<Record<ServiceName, (epoch: Epoch) => Command>>;
   readonly replica: (launch: ReplicaLaunch) => Command;
+  /** A service has started, has become ready or has ended. */
+  readonly onService: (name: ServiceName, view: Supervised["view"]) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -145,7 +147,10 @@ export class Agent {
 
   #startService(name: ServiceName): void {
     const process = this.#supervise(name, this.#options.services[name], SERVICE_POLICY, {
-      onChange: () => {},
+      onChange: () => {
+        const view = this.#services.get(name)?.view;
+        if (view) this.#options.onService(name, view);
+      },
       onForgotten: () => this.#services.delete(name),
     });
     this.#services.set(name, process);

@@ -54,7 +54,8 @@ class FakeDecisions implements DecisionLog {
         (key === undefined || record.key === key) &&
         (beforeId === undefined || record.id < beforeId),
     );
-    return matches.toReversed().slice(0, limit);
+    const newest = matches.toReversed().slice(0, limit);
+    return newest.map(({ replay, ...record }) => ({ ...record, replayable: replay !== null }));
   }
 
   get(id: number) {

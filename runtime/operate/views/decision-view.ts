@@ -1,18 +1,14 @@
 import type { BoardView } from "../../domain/board.ts";
-import type { DecisionLog, DecisionRecord } from "../../ports/stores.ts";
+import type { DecisionLog, LoggedDecision } from "../../ports/stores.ts";
 import { valueOrNull } from "./value-or-null.ts";
 
-/** A decision as people see it: without the world it was made in. */
-export type DecisionRow = Omit<DecisionRecord, "replay" | "atMonoMs"> & {
-  readonly id: number;
-  /** It was recorded whole and can be made again. */
-  readonly replayable: boolean;
-};
+/** A decision as people see it: with the time on their clocks alone. */
+export type DecisionRow = Omit<LoggedDecision, "atMonoMs">;
 
 /** The row of a logged decision. */
-export function decisionRowOf(record: DecisionRecord & { readonly id: number }): DecisionRow {
-  const { id, controller, key, atWallMs, reason, inputs, output, replay } = record;
-  return { id, controller, key, atWallMs, reason, inputs, output, replayable: replay !== null };
+export function decisionRowOf(logged: LoggedDecision): DecisionRow {
+  const { id, controller, key, atWallMs, reason, inputs, output, replayable } = logged;
+  return { id, controller, key, atWallMs, reason, inputs, output, replayable };
 }
 
 /** Which decisions to list: of one endpoint and its versions, of one controller, of one key, older than one. */
@@ -25,11 +21,7 @@ export interface DecisionQuery {
 }
 
 /** The decisions asked for, newest first. Cost: one query of the log per version of the endpoint. */
-export function decisionsOf(
-  log: DecisionLog,
-  board: BoardView,
-  query: DecisionQuery,
-): readonly (DecisionRecord & { readonly id: number })[] {
+export function decisionsOf(log: DecisionLog, board: BoardView, query: DecisionQuery): readonly LoggedDecision[] {
   const { endpoint, controller, key, beforeId, limit } = query;
   const bounds = {
     limit,

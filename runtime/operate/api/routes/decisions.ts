@@ -106,7 +106,8 @@ export function addDecisionRoutes({ app, operations }: RouteContext): void {
   app.openapi(getRoute, (c) => {
     const record = named(c.req.valid("param").id);
     const { world = null, memory = null } = record.replay ?? {};
-    return c.json({ ...decisionRowOf(record), world, memory, atMonoMs: record.atMonoMs }, 200);
+    const row = decisionRowOf({ ...record, replayable: record.replay !== null });
+    return c.json({ ...row, world, memory, atMonoMs: record.atMonoMs }, 200);
   });
 
   app.openapi(replayRoute, (c) => {
