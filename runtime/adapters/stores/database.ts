@@ -87,7 +87,10 @@ export function explained<T>(path: string, work: () => T): T {
   }
 }
 
-/** What the file system says of a place that can't be written; EEXIST and EISDIR: a file stands where a folder must, or the reverse; ENOENT: Node, of a folder to be made on a read-only disk. */
+/**
+ * What the file system says of a place that can't be written. EEXIST and EISDIR: a file stands where a folder must, or
+ * the reverse; ENOENT: what Node says of a folder to be made on a read-only disk.
+ */
 const UNWRITABLE = new Set([
   "ENOENT",
   "EACCES",
