@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Prepared } from "../domain/rollout.ts";
 import type { Door } from "../domain/version.ts";
-import type { TensorInput } from "../operate/views/curl-line.ts";
+import type { ModelMetadata } from "../operate/views/curl-line.ts";
 import type { StatusWord } from "../operate/views/status.ts";
 
 /** The part of the API's endpoint view that the start of a region shows. */
@@ -53,10 +53,9 @@ export class RegionReader {
     return body?.endpoints ?? null;
   }
 
-  /** Inputs of an endpoint's model, or null where it tells none. */
-  async inputs(endpoint: string): Promise<readonly TensorInput[] | null> {
-    const body = await this.#json<{ readonly inputs?: readonly TensorInput[] }>(`/v2/models/${endpoint}`);
-    return body?.inputs ?? null;
+  /** What an endpoint's model says of itself, or null where it says nothing. */
+  metadata(endpoint: string): Promise<ModelMetadata | null> {
+    return this.#json<ModelMetadata>(`/v2/models/${endpoint}`);
   }
 
   async #json<T>(path: string): Promise<T | null> {

@@ -123,8 +123,8 @@ const isUsable = ({ status }: EndpointState): boolean => status.word === "ready"
 async function lineToCopy(endpoint: EndpointState, region: LocalRegion, reader: RegionReader): Promise<string> {
   // An endpoint asleep is not woken for it: its model would be loaded to print a line.
   const tells = endpoint.status.word === "ready" && endpoint.doors[0] !== "openai";
-  const inputs = tells ? await reader.inputs(endpoint.name) : null;
-  return curlLine({ ...endpoint, inputs }, region);
+  const metadata = tells ? await reader.metadata(endpoint.name) : null;
+  return curlLine({ ...endpoint, metadata }, region);
 }
 
 /** What an endpoint on its way is at, with a bar where bytes are counted. */

@@ -7,12 +7,19 @@ export interface TensorInput {
   readonly shape: readonly number[];
 }
 
+/** What a model tells of itself at its KServe metadata, as far as it is needed to ask it. */
+export interface ModelMetadata {
+  readonly inputs?: readonly TensorInput[];
+  /** `example_request`: a body of MLflow's door that was saved with the model. */
+  readonly parameters?: { readonly example_request?: unknown };
+}
+
 /** What the texts say of one endpoint. */
 export interface EndpointText {
   readonly name: string;
   readonly doors: readonly Door[];
-  /** Inputs of its model, or null where it has none to tell. */
-  readonly inputs: readonly TensorInput[] | null;
+  /** What its model tells of itself, or null where it tells nothing. */
+  readonly metadata: ModelMetadata | null;
 }
 
 /** How to reach a region. */
@@ -23,7 +30,7 @@ export interface Reach {
 }
 
 /** A line to copy that sends one request to an endpoint and gets a right answer, or what comes nearest to it. */
-export function curlLine({ name, doors, inputs }: EndpointText, { baseUrl, keysRequired }: Reach): string {
+export function curlLine({ name, doors, metadata }: EndpointText, { baseUrl, keysRequired }: Reach): string {
   const key = keysRequired ? ' -H "authorization: Bearer $PENSTOCK_KEY"' : "";
   const post = (path: string, body: unknown): string =>
     `curl ${baseUrl}${path}${key} -H 'content-type: application/json' -d '${shellQuoted(JSON.stringify(body))}'`;
@@ -36,13 +43,23 @@ export function curlLine({ name, doors, inputs }: EndpointText, { baseUrl, keysR
         messages: [{ role: "user", content: "What is the capital of France?" }],
       });
     case "mlflow":
-    case "kserve":
-      return inputs === null
+    case "kserve": {
+      const body = exampleBody(metadata);
+      return body === null
         ? `curl ${baseUrl}/v2/models/${name}${key}`
-        : post(`/serving-endpoints/${name}/invocations`, { inputs: exampleInputs(inputs) });
+        : post(`/serving-endpoints/${name}/invocations`, body);
+    }
     default:
       return `curl ${baseUrl}/endpoints/${name}/${key}`;
   }
+}
+
+/** The request that was saved with the model, else values of the right type and shape; null where neither is known. */
+function exampleBody(metadata: ModelMetadata | null): unknown {
+  const saved = metadata?.parameters?.example_request ?? null;
+  if (saved !== null) return saved;
+  const inputs = metadata?.inputs ?? [];
+  return inputs.length === 0 ? null : { inputs: exampleInputs(inputs) };
 }
 
 /** A value of the right type and shape: one input alone as the array itself, several by their names. */

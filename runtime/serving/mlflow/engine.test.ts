@@ -17,6 +17,11 @@ const MISSING = existsSync(join(modelsDir, "expected.json"))
   ? ""
   : " (skipped: the models are not there; make them with `node bin/bootstrap.mjs run test/tools.ts`)";
 
+/** The part of a model's metadata that tells the request saved with it. */
+interface Metadata {
+  readonly parameters: { readonly example_request: unknown };
+}
+
 /** Bounds a wait for something that will come; how long it takes decides nothing. */
 const SOON = { timeout: 120_000, interval: 20 };
 const JSON_TYPE = { "content-type": "application/json" };
@@ -97,6 +102,9 @@ describe.skipIf(MISSING !== "")(`MLflow models${MISSING}`, { timeout: 300_000 },
       const v2 = {
         inputs: [{ name: "rows", shape: [data.length, columns.length], datatype: "FP64", data: data.flat() }],
       };
+      const { parameters } = (await (await get(engine, "/v2/models/any")).json()) as Metadata;
+      const example = await post(engine, "/invocations", parameters.example_request);
+      expect(example).toMatchObject({ status: 200, body: { predictions: [expect.any(Number)] } });
       const inferred = await post(engine, "/v2/models/any/infer", v2);
       expect(inferred.body).toMatchObject({ model_name: "any", outputs: [{ name: "predict", data: predictions }] });
     },

@@ -60,6 +60,7 @@ export async function startMlflow(context: ChildContext): Promise<RunningEngine>
       probe_secret: context.probeSecret,
       refused_header: HEADERS.refused,
       scratch: scratchDir,
+      example_request: facts.exampleRequest,
     })}\n`,
   );
   await replica.forked.catch(async () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { bodyFromSignature, firstRow, readModelFacts } from "./probes.ts";
+import { bodyFromSignature, firstRow, readModelFacts, requestFromInput } from "./probes.ts";
 import { planWorkers } from "./workers.ts";
 
 describe("a request made from a signature", () => {
@@ -52,15 +52,22 @@ test("a canary is the example's first row, in each form of the door", () => {
   expect(firstRow('{"inputs":{"x":[1,2]}}')).toBe('{"inputs":{"x":[1,2]}}');
 });
 
+test("an input that older versions of MLflow saved is made a request where its form is known", () => {
+  expect(requestFromInput('{"columns":["a"],"data":[[1]]}')).toBe('{"dataframe_split":{"columns":["a"],"data":[[1]]}}');
+  expect(requestFromInput('{"inputs":[[1]]}')).toBe('{"inputs":[[1]]}');
+  for (const other of ['"text"', "[[1]]", '{"a":1}']) expect(requestFromInput(other)).toBeNull();
+});
+
 test("the example that was saved with the model is what warms it up", async () => {
   const folder = mkdtempSync(join(tmpdir(), "penstock-probes-"));
   writeFileSync(join(folder, "MLmodel"), "flavors:\n  python_function:\n    loader_module: mlflow.sklearn\n");
   writeFileSync(join(folder, "serving_input_example.json"), '{"inputs":[[1],[2]]}');
-  const { loaderModule, probes } = await readModelFacts(folder);
+  const { loaderModule, probes, exampleRequest } = await readModelFacts(folder);
   rmSync(folder, { recursive: true });
   expect(loaderModule).toBe("mlflow.sklearn");
   expect(probes.warmUps.map(({ path, body }) => [path, body])).toEqual([["/invocations", '{"inputs":[[1],[2]]}']]);
   expect(probes.canaries.map(({ body }) => body)).toEqual(['{"inputs":[[1]]}']);
+  expect(exampleRequest).toEqual({ inputs: [[1]] });
 });
 
 test.each([

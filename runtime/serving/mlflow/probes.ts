@@ -18,16 +18,49 @@ interface Column {
   readonly "tensor-spec"?: { readonly dtype: string; readonly shape: readonly number[] };
 }
 
+/** Longest example that is told in a model's metadata: a line to copy. */
+const MAX_EXAMPLE_CHARS = 4_096;
+
+/** What a model's own files say of it. */
+export interface ModelFacts {
+  readonly loaderModule: string | null;
+  readonly probes: Probes;
+  /** The first row of the request that was saved with the model; null where there is none, or it is too long for a line. */
+  readonly exampleRequest: unknown;
+}
+
 /** What the model's own files say of how to load it and how to ask it. */
-export async function readModelFacts(modelDir: string): Promise<{ loaderModule: string | null; probes: Probes }> {
+export async function readModelFacts(modelDir: string): Promise<ModelFacts> {
   const model = parse(await readFile(join(modelDir, "MLmodel"), "utf8")) as MlModel;
-  const example = await readFile(join(modelDir, "serving_input_example.json"), "utf8").catch(() => null);
+  const example = await readExample(modelDir);
   const body = example ?? bodyFromSignature(model.signature?.inputs ?? null);
   const probes: Probes =
     body === null
       ? { warmUps: [], canaries: [] }
       : { warmUps: [predictRequest(body)], canaries: [predictRequest(firstRow(body))] };
-  return { loaderModule: model.flavors.python_function?.loader_module ?? null, probes };
+  const row = example === null ? null : firstRow(example);
+  return {
+    loaderModule: model.flavors.python_function?.loader_module ?? null,
+    probes,
+    exampleRequest: row === null || row.length > MAX_EXAMPLE_CHARS ? null : JSON.parse(row),
+  };
+}
+
+/** The request saved with a model; MLflow before 2.14 saved the input alone, a data frame as `columns` and `data`. */
+async function readExample(modelDir: string): Promise<string | null> {
+  const read = (name: string): Promise<string | null> => readFile(join(modelDir, name), "utf8").catch(() => null);
+  const request = await read("serving_input_example.json");
+  if (request !== null) return request;
+  const input = await read("input_example.json");
+  return input === null ? null : requestFromInput(input);
+}
+
+/** A request made from a saved input; null where its form is not known. */
+export function requestFromInput(input: string): string | null {
+  const example: unknown = JSON.parse(input);
+  if (typeof example !== "object" || example === null || Array.isArray(example)) return null;
+  if ("columns" in example && "data" in example) return JSON.stringify({ dataframe_split: example });
+  return "inputs" in example || "instances" in example ? input : null;
 }
 
 function predictRequest(body: string): ProbeRequest {

@@ -14,6 +14,7 @@ class Gate:
         self.model = model
         self.counters = counters
         self.in_flight = in_flight
+        self.example_request = launch.example_request
         self.max_in_flight = launch.max_in_flight
         self.probe = (launch.probe_header.encode(), launch.probe_secret.encode())
         self.refused_header = launch.refused_header.encode()
@@ -65,7 +66,7 @@ class Gate:
             await respond_json(send, 400, {"error": str(error)})
 
     async def metadata(self, scope, receive, send) -> None:
-        status, answer = kserve.metadata(self.model, scope["method"], scope["path"])
+        status, answer = kserve.metadata(self.model, self.example_request, scope["method"], scope["path"])
         await respond_json(send, status, answer)
 
 

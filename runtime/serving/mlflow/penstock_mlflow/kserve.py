@@ -34,7 +34,7 @@ class BadInput(Exception):
     """The client's mistake, in words for the client."""
 
 
-def metadata(model, method: str, path: str):
+def metadata(model, example_request: dict | None, method: str, path: str):
     """Status and body of a path that is no inference."""
     parts = [part for part in path.split("/") if part]
     if method != "GET":
@@ -47,11 +47,11 @@ def metadata(model, method: str, path: str):
         if parts[-1] == "ready":
             return 200, {"name": parts[2], "ready": True}
         if len(parts) == 3 or (len(parts) == 5 and parts[3] == "versions"):
-            return 200, describe(model, parts[2])
+            return 200, describe(model, parts[2], example_request)
     return 404, {"error": f"no such path on this replica: {path}"}
 
 
-def describe(model, name: str) -> dict:
+def describe(model, name: str, example_request: dict | None) -> dict:
     signature = model.metadata.signature
     inputs = signature.inputs if signature is not None else None
     outputs = signature.outputs if signature is not None else None
@@ -61,6 +61,7 @@ def describe(model, name: str) -> dict:
         "platform": "mlflow_pyfunc",
         "inputs": list_specs(inputs, "input"),
         "outputs": list_specs(outputs, "predict"),
+        **({} if example_request is None else {"parameters": {"example_request": example_request}}),
     }
 
 

@@ -34,6 +34,8 @@ class Launch:
     # The header of a refusal.
     refused_header: str
     scratch: str
+    # A request that the model's author saved with it, told in the model's metadata; or None.
+    example_request: dict | None
 
 
 def run(launch: Launch, keeper: socket.socket, imported: int) -> int:

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { curlLine, type TensorInput } from "../../../views/curl-line.ts";
+import { curlLine, type ModelMetadata } from "../../../views/curl-line.ts";
 import type { EndpointView } from "../../../views/endpoint-view.ts";
 import { useConsole } from "../live/console-context.ts";
 import { readKey } from "../live/key.ts";
@@ -8,7 +8,7 @@ import { CopyLine } from "../parts/copy-line.tsx";
 /** Lines to copy that call the endpoint and put load on it. */
 export function Call({ endpoint }: { readonly endpoint: EndpointView }) {
   const { name, doors, scale } = endpoint;
-  const inputs = useInputs(name, doors.includes("kserve") && scale.ready > 0);
+  const metadata = useMetadata(name, doors.includes("kserve") && scale.ready > 0);
   const reach = { baseUrl: location.origin, keysRequired: readKey() !== null };
   return (
     <section aria-labelledby="call-title">
@@ -17,7 +17,7 @@ export function Call({ endpoint }: { readonly endpoint: EndpointView }) {
         <p class="faint">The lines stand here once its first version is known.</p>
       ) : (
         <>
-          <CopyLine label="one request" text={curlLine({ name, doors, inputs }, reach)} />
+          <CopyLine label="one request" text={curlLine({ name, doors, metadata }, reach)} />
           <CopyLine
             label="load"
             text={`penstock load ${name} --rate ${doors[0] === "openai" ? 2 : 50} --duration 30s`}
@@ -28,17 +28,17 @@ export function Call({ endpoint }: { readonly endpoint: EndpointView }) {
   );
 }
 
-/** What the model takes, as it says itself; asked only while a replica is ready, since the question would wake one. */
-function useInputs(name: string, mayAsk: boolean): readonly TensorInput[] | null {
+/** What the model says of itself; asked only while a replica is ready, since the question would wake one. */
+function useMetadata(name: string, mayAsk: boolean): ModelMetadata | null {
   const { api } = useConsole();
-  const [inputs, setInputs] = useState<readonly TensorInput[] | null>(null);
+  const [metadata, setMetadata] = useState<ModelMetadata | null>(null);
   useEffect(() => {
     if (!mayAsk) return;
-    api.document<{ readonly inputs?: readonly TensorInput[] }>(`/v2/models/${name}`).then(
-      (metadata) => setInputs(metadata.inputs ?? null),
+    api.document<ModelMetadata>(`/v2/models/${name}`).then(
+      setMetadata,
       // The line then asks the model what it is.
       () => {},
     );
   }, [api, name, mayAsk]);
-  return inputs;
+  return metadata;
 }
