@@ -93,9 +93,39 @@ describe("endpoints", () => {
   test("a change made for another generation is refused and changes nothing", async () => {
     await call("PUT", "/api/v1/endpoints/iris", irisBody);
     const stale = await call("PUT", "/api/v1/endpoints/iris", { ...irisBody, keepVersions: 9 }, { "if-match": '"7"' });
-    expect([stale.status, stale.body.code]).toEqual([409, "PENSTOCK_GENERATION_CONFLICT"]);
+    expect([stale.status, stale.body.code]).toEqual([412, "PENSTOCK_GENERATION_CONFLICT"]);
     const fresh = await call("PUT", "/api/v1/endpoints/iris", { ...irisBody, keepVersions: 9 }, { "if-match": '"1"' });
     expect(fresh.status).toBe(200);
+  });
+
+  // RFC 9110, 13.1.1 and 13.1.2: `*` stands for any present one; If-Match compares strongly, so that W/ matches nothing.
+  test.each([
+    ["if-match", "*", 412, 200],
+    ["if-match", '"0"', 412, 412],
+    ["if-match", '"7", "1"', 412, 200],
+    ["if-match", 'W/"1"', 412, 412],
+    ["if-none-match", "*", 201, 412],
+    ["if-none-match", '"7"', 201, 200],
+  ])(
+    "a PUT with %s: %s answers %d where there is no endpoint and %d where it is at generation 1",
+    async (header, value, absent, present) => {
+      const change = { ...irisBody, keepVersions: 9 };
+      const made = await call("PUT", "/api/v1/endpoints/iris", change, { [header]: value });
+      expect(made.status).toBe(absent);
+      expect(region.board.keys("spec")).toEqual(absent === 412 ? [] : ["iris"]);
+      region.applySpec(aSpec());
+      expect((await call("PUT", "/api/v1/endpoints/iris", change, { [header]: value })).status).toBe(present);
+    },
+  );
+
+  test("a model's address with a password is refused, and the refusal does not repeat it", async () => {
+    const { status, body } = await call("PUT", "/api/v1/endpoints/iris", { ...irisBody, model: "http://u:s3cret@h/m" });
+    expect([status, body.details[0].path]).toEqual([422, "model"]);
+    expect(JSON.stringify(body)).not.toContain("s3cret");
+    const run = { url: "https://u:s3cret@h" };
+    expect(JSON.stringify((await call("PUT", "/api/v1/endpoints/iris", { ...irisBody, run })).body)).not.toContain(
+      "s3cret",
+    );
   });
 
   test("an endpoint of the region file is changed there: the refusal names the file", async () => {
@@ -235,6 +265,24 @@ describe("the surface", () => {
   test("/docs is a page that names every path", async () => {
     const page = await (await fetch(`${base}/docs`)).text();
     expect(page).toContain("/api/v1/endpoints/{name}/traffic");
+  });
+
+  test("a slash at the end of a path changes nothing", async () => {
+    deployIris();
+    for (const path of ["/api/v1/endpoints", "/api/v1/endpoints/iris", "/openapi.json", "/api/v1/region"]) {
+      expect((await call("GET", `${path}/`)).body).toEqual((await call("GET", path)).body);
+    }
+  });
+
+  test("a method that a path does not take is a 405 that tells those it takes, whether or not the name is known", async () => {
+    const { status, headers, body } = await call("PATCH", "/api/v1/endpoints/iris");
+    expect([status, body.code, headers.get("allow")]).toEqual([
+      405,
+      "PENSTOCK_METHOD_NOT_ALLOWED",
+      "GET, HEAD, PUT, DELETE",
+    ]);
+    expect(body.todo).toContain("GET, HEAD, PUT, DELETE");
+    expect((await call("DELETE", "/metrics")).headers.get("allow")).toBe("GET, HEAD");
   });
 
   test("an unknown path answers in the errors' shape", async () => {

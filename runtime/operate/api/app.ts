@@ -42,6 +42,8 @@ export interface Api {
 /** Makes the control API of a region: /api/v1/*, /openapi.json and /docs. Samples the Board each second until closed. */
 export function createApi(operations: RegionOperations): Api {
   const app = new OpenAPIHono({
+    // A slash at the end changes nothing.
+    strict: false,
     defaultHook: (result) => {
       if (result.success) return;
       const { data } = result as { readonly data?: unknown };
@@ -55,8 +57,15 @@ export function createApi(operations: RegionOperations): Api {
     return answerError(error, c);
   });
   app.notFound((c) => {
-    const message = `there is no ${c.req.method} ${c.req.path}`;
-    return answerError(new ApiError(404, "PENSTOCK_NO_SUCH_PATH", message, "See /docs for what there is."), c);
+    const { method, path } = c.req;
+    const allowed = methodsOf(app, path).join(", ");
+    if (allowed === "") {
+      const [message, todo] = [`there is no ${method} ${path}`, "See /docs for what there is."];
+      return answerError(new ApiError(404, "PENSTOCK_NO_SUCH_PATH", message, todo), c);
+    }
+    c.header("allow", allowed);
+    const [message, todo] = [`${path} takes no ${method}`, `Allowed are ${allowed}; see /docs.`];
+    return answerError(new ApiError(405, "PENSTOCK_METHOD_NOT_ALLOWED", message, todo), c);
   });
   app.use("/api/*", requireAdmin(operations), requireSmallJson);
   app.use("/metrics", requireAdmin(operations));
@@ -71,6 +80,16 @@ export function createApi(operations: RegionOperations): Api {
   addKeyRoutes(context);
   addMetricsRoute(context);
   return { app, series, close: startSampling(operations, series) };
+}
+
+const METHODS = ["GET", "HEAD", "PUT", "POST", "PATCH", "DELETE"];
+
+/** The methods that a route answers at a path. */
+function methodsOf(app: OpenAPIHono, path: string): readonly string[] {
+  return METHODS.filter((method) => {
+    const routed = method === "HEAD" ? "GET" : method;
+    return app.router.match(routed, path)[0].some(([[, route]]) => route.method === routed);
+  });
 }
 
 const requireJson: MiddlewareHandler = async (c, next) => {

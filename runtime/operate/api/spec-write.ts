@@ -41,14 +41,31 @@ export function checkNotOfFile(operations: RegionOperations, spec: EndpointSpec)
   );
 }
 
-/** Refuses a change that was made for another generation than the present one. Errors: 409. */
-export function checkGeneration(ifMatch: string | undefined, spec: EndpointSpec | null): void {
-  if (ifMatch === undefined || ifMatch === "*") return;
-  const wanted = Number(ifMatch.replace(/^W\//, "").replaceAll('"', ""));
-  const present = spec?.generation ?? 0;
-  if (wanted === present) return;
-  const message = `the endpoint is at generation ${present}, the change was made for ${ifMatch}`;
-  throw new ApiError(409, "PENSTOCK_GENERATION_CONFLICT", message, "Read it again and repeat the change.");
+/** The conditions under which a change is to be made (RFC 9110, 13.1), with generations as entity tags. */
+export interface Conditions {
+  readonly "if-match"?: string | undefined;
+  readonly "if-none-match"?: string | undefined;
+}
+
+/**
+ * Refuses a change whose conditions the present spec does not meet. `*` stands for any spec at all: If-Match asks for one,
+ * If-None-Match that there be none. Errors: 412.
+ */
+export function checkConditions(conditions: Conditions, spec: EndpointSpec | null): void {
+  const { "if-match": match, "if-none-match": noneMatch } = conditions;
+  const met = (match === undefined || names(match, spec)) && (noneMatch === undefined || !names(noneMatch, spec));
+  if (met) return;
+  const present = spec === null ? "there is no such endpoint" : `the endpoint is at generation ${spec.generation}`;
+  const asked = [match && `If-Match: ${match}`, noneMatch && `If-None-Match: ${noneMatch}`].filter(Boolean).join(", ");
+  const message = `${present}, the change was made for ${asked}`;
+  throw new ApiError(412, "PENSTOCK_GENERATION_CONFLICT", message, "Read it again and repeat the change.");
+}
+
+/** Whether a list of entity tags names the spec; a weak one (W/) never does: it promises less than a change needs. */
+function names(tags: string, spec: EndpointSpec | null): boolean {
+  if (spec === null) return false;
+  const generation = String(spec.generation);
+  return tags.split(",").some((tag) => ["*", generation, `"${generation}"`].includes(tag.trim()));
 }
 
 /** Writes a change of fields that need no new version, and returns the view after it. Errors: 404, 409. */

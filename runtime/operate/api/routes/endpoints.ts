@@ -1,14 +1,19 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { endpointInput } from "../../../contract/spec/endpoint.ts";
 import type { RouteContext } from "../app.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError, errorBody } from "../errors.ts";
 import { answers, ERRORS, endpointView, nameParam, seriesSlice, takes } from "../schemas.ts";
 import { specOf } from "../spec-of.ts";
-import { checkGeneration, checkNotOfFile, specNamed, specOrNull, viewNamed } from "../spec-write.ts";
+import { checkConditions, checkNotOfFile, specNamed, specOrNull, viewNamed } from "../spec-write.ts";
 
-const ifMatch = z.object({
-  "if-match": z.string().optional().describe('The generation the change is made for, as in ETag: "3"'),
+const conditions = z.object({
+  "if-match": z
+    .string()
+    .optional()
+    .describe('The generation the change is made for, as in ETag: "3"; * for any, where there must be one'),
+  "if-none-match": z.string().optional().describe("* where there must be no such endpoint yet"),
 });
+const changed = { 412: answers(errorBody, "The endpoint is not as If-Match or If-None-Match asks") } as const;
 
 const listRoute = createRoute({
   method: "get",
@@ -32,8 +37,8 @@ const putRoute = createRoute({
   path: "/api/v1/endpoints/{name}",
   tags: ["endpoints"],
   summary: "Create an endpoint or replace its spec, and look at its artifact again",
-  request: { params: nameParam, headers: ifMatch, body: takes(endpointInput) },
-  responses: { 200: answers(endpointView, "Replaced"), 201: answers(endpointView, "Created"), ...ERRORS },
+  request: { params: nameParam, headers: conditions, body: takes(endpointInput) },
+  responses: { 200: answers(endpointView, "Replaced"), 201: answers(endpointView, "Created"), ...changed, ...ERRORS },
 });
 
 const deleteRoute = createRoute({
@@ -41,8 +46,8 @@ const deleteRoute = createRoute({
   path: "/api/v1/endpoints/{name}",
   tags: ["endpoints"],
   summary: "Remove an endpoint: its replicas finish what they hold, then end",
-  request: { params: nameParam, headers: ifMatch },
-  responses: { 204: { description: "Removed" }, ...ERRORS },
+  request: { params: nameParam, headers: conditions },
+  responses: { 204: { description: "Removed" }, ...changed, ...ERRORS },
 });
 
 const redeployRoute = createRoute({
@@ -90,7 +95,7 @@ export function addEndpointRoutes(context: RouteContext): void {
     checkNameAndModel(name, input);
     const previous = specOrNull(operations, name);
     if (previous !== null) checkNotOfFile(operations, previous);
-    checkGeneration(c.req.valid("header")["if-match"], previous);
+    checkConditions(c.req.valid("header"), previous);
     const spec = specOf(input, previous, "api");
     if (spec === previous) operations.redeploy(name);
     else operations.applySpec(spec);
@@ -101,7 +106,7 @@ export function addEndpointRoutes(context: RouteContext): void {
   app.openapi(deleteRoute, (c) => {
     const spec = specNamed(operations, c.req.valid("param").name);
     checkNotOfFile(operations, spec);
-    checkGeneration(c.req.valid("header")["if-match"], spec);
+    checkConditions(c.req.valid("header"), spec);
     operations.removeEndpoint(spec.name);
     return c.body(null, 204);
   });
