@@ -13,6 +13,8 @@ import { type Api, createApi } from "../runtime/operate/api/app.ts";
 import { serveApi } from "../runtime/operate/api/serve.ts";
 import { aHosted, aReport, aRolledVersion, aRollout, aSpec, aVersion } from "../runtime/operate/testing/facts.ts";
 import { FakeRegion } from "../runtime/operate/testing/fake-region.ts";
+import { EXAMPLES } from "./help-examples.ts";
+import { buildProgram } from "./program.ts";
 
 // The CLI runs as a real process against the real API over a socket; behind the API stands a Board that the test writes.
 const PROGRAM = fileURLToPath(new URL("./penstock.ts", import.meta.url));
@@ -87,6 +89,39 @@ describe("looking", () => {
     expect(out).toContain("give-up: not-ready");
   });
 
+  test("no command lets through what others wrote to command the terminal", async () => {
+    const evil = "\u001b]0;title\u0007\u001b[2J\u009b1A\r\u202eover";
+    const run = { ...aSpec().run, command: [evil], env: { A: evil } };
+    region.applySpec(aSpec({ model: evil, run }));
+    region.board.put("prepared", "iris", {
+      endpoint: "iris",
+      modelKey: "k",
+      deployNumber: 1,
+      state: { kind: "failed", code: "PENSTOCK_MODEL_BROKEN", why: evil, todo: evil },
+    });
+    const version = { ...aVersion(), artifact: { ...aVersion().artifact, source: evil } };
+    const failure = { why: evil, lastLog: [evil, `{"level":"error","msg":"X","why":${JSON.stringify(evil)}}`] };
+    region.board.put("rollout", "iris", aRollout([aRolledVersion({ version, phase: "failed", weight: 0, failure })]));
+    region.logs.add("controller", [evil], systemClock.wallMs());
+    region.decide({ reason: evil, inputs: { why: evil } });
+    const commands = [
+      ["get"],
+      ["describe", "iris"],
+      ["describe", evil],
+      ["logs"],
+      ["decisions"],
+      ["doctor"],
+      ["get", "--json"],
+      ["logs", "--json"],
+      ["describe", "iris", "--json"],
+    ];
+    for (const command of commands) {
+      const { out, err } = await penstock(...command);
+      expect(out + err, command.join(" ")).toMatch(/^(?:[\n\t]|[^\p{Cc}\u202e])+$/u);
+      expect(out + err, command.join(" ")).toContain("over");
+    }
+  });
+
   test("logs -f prints the tail, then each new line", async () => {
     deployIris();
     region.logs.add(`${aVersion().id}-0`, ["old line"], systemClock.wallMs());
@@ -137,6 +172,7 @@ describe("deploying", () => {
     const { code, out, err } = await running;
     expect([code, err]).toEqual([0, expect.stringContaining("Endpoint name: iris")]);
     expect(out).toContain(`deployed iris: ${aVersion().id} gets 100 % of the traffic`);
+    expect(out).toContain(`curl ${env.PENSTOCK_URL}/`);
   });
 
   test("a second deploy keeps what no flag speaks of, and follows the newest version again", async () => {
@@ -229,6 +265,42 @@ describe("the command line", () => {
     expect((await penstock("get", "--names")).out).toBe("iris\n");
   });
 
+  test("the options that every command takes may stand before the command, between or after", async () => {
+    deployIris();
+    const url = env.PENSTOCK_URL ?? "";
+    env = { ...env, PENSTOCK_URL: "http://127.0.0.1:1" };
+    const orders = [
+      ["--url", url, "--json", "get", "iris"],
+      ["--json", "get", "--url", url, "iris"],
+      ["get", "iris", "--json", "--url", url],
+    ];
+    for (const order of orders) expect(JSON.parse((await penstock(...order)).out).name).toBe("iris");
+    const list = [
+      ["--url", url, "key", "--json", "list"],
+      ["key", "list", "--json", "--url", url],
+    ];
+    for (const order of list) expect(JSON.parse((await penstock(...order)).out).keys).toEqual([]);
+    expect((await penstock("--url", "http://127.0.0.1:1", "get", "--url", url)).code).toBe(0);
+    const refused = await penstock("--url", url, "up");
+    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining("up takes no --url") });
+  });
+
+  test("the help of each command ends with examples that it understands", async () => {
+    const program = buildProgram();
+    for (const [name, lines] of Object.entries(EXAMPLES)) {
+      const command = program.commands.find((one) => one.name() === name);
+      const flags = new Set(
+        command?.options.concat(...command.commands.map((one) => one.options)).map((one) => one.long),
+      );
+      for (const line of lines) {
+        expect(line).toContain(`penstock ${name}`);
+        for (const [flag] of line.replace(/'[^']*'|#.*/g, "").matchAll(/--[a-z-]+/g))
+          expect(flags, line).toContain(flag);
+      }
+    }
+    expect((await penstock("scale", "--help")).out).toContain("penstock scale flowers --min 0");
+  });
+
   test("an unknown command or a bad number is a usage error, code 2", async () => {
     expect((await penstock("bogus")).code).toBe(2);
     expect(await penstock("scale", "iris", "--min", "x")).toMatchObject({
@@ -250,11 +322,13 @@ describe("the command line", () => {
     const ask = `penstock() { ${process.execPath} ${PROGRAM} "$@"; }
 ${script}
 try() { COMP_WORDS=("$@"); COMP_CWORD=$(( $# - 1 )); COMPREPLY=(); _penstock; echo "\${COMPREPLY[@]}"; }
-try penstock ro; try penstock scale --m; try penstock describe ir; try penstock completion f`;
+try penstock ro; try penstock scale --m; try penstock describe ir; try penstock completion f
+unset PENSTOCK_URL
+try penstock --url ${env.PENSTOCK_URL} --json describe ir; try penstock --url ${env.PENSTOCK_URL} ro`;
     const out = await new Promise<string>((resolve) =>
       execFile("bash", ["-c", ask], { env }, (_error, text) => resolve(text)),
     );
-    expect(out.split("\n")).toEqual(["rollback", "--min --max", "iris", "fish", ""]);
+    expect(out.split("\n")).toEqual(["rollback", "--min --max", "iris", "fish", "iris", "rollback", ""]);
   });
 
   test("zsh and fish get scripts that name every command", async () => {

@@ -65,6 +65,13 @@ export class RegionClient {
     }
   }
 
+  /** A document outside the control API, such as a model's own metadata; null where it is not answered. */
+  async document<T>(path: string): Promise<T | null> {
+    const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
+    const response = await fetch(`${this.url}${path}`, { headers: this.headers, signal }).catch(() => null);
+    return response?.ok ? ((await response.json()) as T) : null;
+  }
+
   async send<T>(method: "PUT" | "POST", path: string, body: unknown, headers: Record<string, string> = {}): Promise<T> {
     return (await this.#send(method, path, { body, headers })).json() as Promise<T>;
   }

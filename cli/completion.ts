@@ -41,11 +41,19 @@ function bashScript(commands: readonly Completed[]): string {
     return `    ${name}) words="${known}" ;;`;
   });
   return `# bash completion of penstock: source <(penstock completion bash)
-_penstock_endpoints() { ${LIST_ENDPOINTS}; }
+_penstock_endpoints() { penstock "\${region[@]}" get --names 2>/dev/null; }
 _penstock() {
-  local cur="\${COMP_WORDS[COMP_CWORD]}" command="\${COMP_WORDS[1]}" words=""
-  if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "${commands.map((command) => command.name).join(" ")} --help --version" -- "$cur"))
+  local cur="\${COMP_WORDS[COMP_CWORD]}" command="" words="" at
+  local -a region=()
+  for ((at = 1; at < COMP_CWORD; at++)); do
+    case "\${COMP_WORDS[at]}" in
+      --url | --key) region+=("\${COMP_WORDS[at]}" "\${COMP_WORDS[at + 1]}"); ((at++)) ;;
+      -*) ;;
+      *) command="\${command:-\${COMP_WORDS[at]}}" ;;
+    esac
+  done
+  if [ -z "$command" ]; then
+    COMPREPLY=($(compgen -W "${commands.map((command) => command.name).join(" ")} --url --key --json --debug --help --version" -- "$cur"))
     return
   fi
   case "$command" in

@@ -1,5 +1,6 @@
 import { CommanderError } from "commander";
 import { UserError } from "../runtime/core/errors.ts";
+import { forTerminal } from "../runtime/core/terminal-text.ts";
 import { CliError, EXIT } from "./exit.ts";
 import { buildProgram } from "./program.ts";
 import { styleFor, wantsColour } from "./terminal/style.ts";
@@ -19,15 +20,18 @@ function report(error: unknown, debug: boolean): void {
     return;
   }
   const style = styleFor(wantsColour(process.env, process.stderr.isTTY === true));
+  const write = (text: string): void => {
+    process.stderr.write(forTerminal(text));
+  };
   process.exitCode = error instanceof CliError ? error.exitCode : EXIT.failed;
   if (error instanceof UserError) {
     const todo = error.todo === "" ? "" : `\n${style.bold("todo:")} ${error.todo}`;
-    process.stderr.write(`${style.bad("error:")} ${error.message}${todo}\n`);
-    if (debug) process.stderr.write(`${style.dim(error.code)}\n${error.stack ?? ""}\n`);
+    write(`${style.bad("error:")} ${error.message}${todo}\n`);
+    if (debug) write(`${style.dim(error.code)}\n${error.stack ?? ""}\n`);
     return;
   }
-  process.stderr.write(`${style.bad("error:")} ${error instanceof Error ? error.message : String(error)}\n`);
-  process.stderr.write(
+  write(`${style.bad("error:")} ${error instanceof Error ? error.message : String(error)}\n`);
+  write(
     debug && error instanceof Error
       ? `${error.stack}\n`
       : `${style.bold("todo:")} This is a bug in Penstock; run it again with --debug and report what it shows.\n`,

@@ -3,6 +3,8 @@ import type { DecisionsOptions } from "./commands/decisions.ts";
 import type { DeployOptions } from "./commands/deploy.ts";
 import type { LogsOptions } from "./commands/logs.ts";
 import type { UpOptions } from "./commands/up.ts";
+import { usageError } from "./exit.ts";
+import { EXAMPLES } from "./help-examples.ts";
 import type { LoadFlags } from "./load/command.ts";
 import type { CommonOptions } from "./session.ts";
 
@@ -20,10 +22,15 @@ export function buildProgram(): Command {
     .exitOverride()
     .showHelpAfterError("(penstock --help lists the commands)")
     .addHelpText("after", EXIT_CODES);
+  addRegionOptions(program);
+  program.commandsGroup("Run a region:");
   addRegionCommands(program);
+  program.commandsGroup("Deploy and change:");
   addDeployCommand(program);
-  addLookCommands(program);
   addChangeCommands(program);
+  program.commandsGroup("Look:");
+  addLookCommands(program);
+  program.commandsGroup("Try and secure:");
   addLoadCommand(program);
   addKeyCommands(program);
   program
@@ -34,18 +41,45 @@ export function buildProgram(): Command {
       const { completionScript } = await import("./completion.ts");
       process.stdout.write(completionScript(program, shell));
     });
+  addExamples(program);
+  program.hook("preAction", (_program, command) => handDown(command));
   return program;
 }
 
 /** A command with the options that every command takes. */
 function remote(parent: Command, usage: string, description: string): Command {
-  return parent
-    .command(usage)
-    .description(description)
+  return addRegionOptions(parent.command(usage).description(description));
+}
+
+/** The options that every command takes, before its name and after it. */
+function addRegionOptions(command: Command): Command {
+  return command
+    .enablePositionalOptions()
     .option("--url <url>", "address of the region")
     .option("--key <key>", "admin key, where the region asks for one")
     .option("--json", "print JSON for programs")
     .option("--debug", "show codes and stacks of errors");
+}
+
+/** Gives a command the options that stood before its name; one that it does not take is refused. */
+function handDown(command: Command): void {
+  for (let above = command.parent; above !== null; above = above.parent) {
+    for (const [name, value] of Object.entries(above.opts())) {
+      const option = command.options.find((known) => known.attributeName() === name);
+      if (option === undefined && name !== "debug") {
+        throw usageError(`${command.name()} takes no --${name}`, `See \`penstock ${command.name()} --help\`.`);
+      }
+      if (command.getOptionValue(name) === undefined) command.setOptionValueWithSource(name, value, "cli");
+    }
+  }
+}
+
+function addExamples(program: Command): void {
+  for (const command of program.commands) {
+    const examples = EXAMPLES[command.name()];
+    if (examples !== undefined)
+      command.addHelpText("after", `\nExamples:\n${examples.map((line) => `  ${line}`).join("\n")}`);
+  }
 }
 
 function addRegionCommands(program: Command): void {
@@ -165,7 +199,7 @@ function addLoadCommand(program: Command): void {
 }
 
 function addKeyCommands(program: Command): void {
-  const key = program.command("key").description("API keys");
+  const key = addRegionOptions(program.command("key").description("API keys"));
   remote(key, "create <name>", "create a key; it is printed once")
     .option("--admin", "opens the control API")
     .option("--endpoint <names...>", "opens only these endpoints")

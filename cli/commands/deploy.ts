@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { durationText } from "../../runtime/core/format.ts";
+import { printable } from "../../runtime/core/terminal-text.ts";
 import type { EndpointView } from "../../runtime/operate/views/endpoint-view.ts";
-import { callUrl } from "../call-url.ts";
+import { callLine } from "../call-line.ts";
 import {
   type DeployFlags,
   type DeployInput,
@@ -16,7 +17,6 @@ import { type CommonOptions, endpointPath, openSession, type Session } from "../
 import { bar } from "../terminal/bar.ts";
 import { lastLines } from "../terminal/log-text.ts";
 import { styleFor } from "../terminal/style.ts";
-import { printable } from "../terminal/table.ts";
 
 /** Between two tries to get the event stream back: the controller may be starting again. */
 const RECONNECT_MS = 500;
@@ -63,7 +63,7 @@ async function deployOne(session: Session, { input, generation }: Wish, options:
   const accepted = await region.send<EndpointView>("PUT", endpointPath(input.name), input, ifMatch);
   if (!options.wait) {
     if (terminal.json) terminal.printJson(accepted);
-    else terminal.print(`${input.name}: accepted; follow it with \`penstock get ${input.name}\`.`);
+    else terminal.print(`${input.name}: accepted; follow it with \`penstock describe ${input.name}\`.`);
     return;
   }
   const deadline = AbortSignal.timeout(options.waitTimeout * 1_000);
@@ -71,11 +71,11 @@ async function deployOne(session: Session, { input, generation }: Wish, options:
   const tookMs = Date.now() - startedAtMs;
   if (terminal.json)
     return terminal.printJson({ endpoint: input.name, version: done.version, weight: done.weight, tookMs });
-  const { doors } = await region.get<EndpointView>(endpointPath(input.name));
+  const served = await region.get<EndpointView>(endpointPath(input.name));
   terminal.print(
     `${terminal.style.good("deployed")} ${input.name}: ${done.version} gets ${done.weight} % of the traffic (${durationText(tookMs)})`,
   );
-  terminal.print(`  ${callUrl(region.url, input.name, doors)}`);
+  terminal.print(`  ${await callLine(region, served)}`);
 }
 
 /** Follows the endpoint's events until its newest version serves. Errors: CliError when it fails or the time is over. */

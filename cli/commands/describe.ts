@@ -1,13 +1,15 @@
 import { agoText, bytesText, durationText, latencyText, numberText } from "../../runtime/core/format.ts";
+import { printable } from "../../runtime/core/terminal-text.ts";
 import type { DecisionRow } from "../../runtime/operate/views/decision-view.ts";
 import type { EndpointView } from "../../runtime/operate/views/endpoint-view.ts";
 import type { ReplicaView } from "../../runtime/operate/views/replica-view.ts";
 import type { VersionView } from "../../runtime/operate/views/version-view.ts";
+import { callLine } from "../call-line.ts";
 import { callUrl } from "../call-url.ts";
 import { type CommonOptions, endpointPath, openSession } from "../session.ts";
 import { lastLines } from "../terminal/log-text.ts";
 import { statusPaint } from "../terminal/status-paint.ts";
-import { type Column, printable, renderTable } from "../terminal/table.ts";
+import { type Column, renderTable } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { decisionColumns } from "./decisions.ts";
 
@@ -25,6 +27,9 @@ export async function describe(name: string, options: CommonOptions): Promise<vo
   ]);
   if (terminal.json) return terminal.printJson({ ...endpoint, decisions });
   printFacts(terminal, endpoint, region.url);
+  if (endpoint.doors.length > 0 && endpoint.status.word !== "failed") {
+    terminal.print(`\n${terminal.style.bold("One request")}\n${await callLine(region, endpoint)}`);
+  }
   section(terminal, "Versions", endpoint.versions, versionColumns(Date.now()));
   section(terminal, "Replicas", endpoint.replicas, replicaColumns());
   printFailures(terminal, endpoint);

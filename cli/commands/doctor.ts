@@ -3,10 +3,10 @@ import { statfs } from "node:fs/promises";
 import { homedir } from "node:os";
 import { promisify } from "node:util";
 import { bytesText } from "../../runtime/core/format.ts";
+import { printable } from "../../runtime/core/terminal-text.ts";
 import type { Check } from "../../runtime/operate/views/checks.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { type CommonOptions, openSession } from "../session.ts";
-import { printable } from "../terminal/table.ts";
 
 /** Less free disk than this and the next model or environment may not fit. */
 const LOW_DISK_BYTES = 5 * 2 ** 30;

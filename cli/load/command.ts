@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
+import { exampleBody } from "../../runtime/operate/views/curl-line.ts";
 import type { EndpointView } from "../../runtime/operate/views/endpoint-view.ts";
+import { metadataOf } from "../call-line.ts";
 import { EXIT, usageError } from "../exit.ts";
 import { type CommonOptions, endpointPath, openSession, type Session } from "../session.ts";
 import { invocationsPath, type Template, type TemplateRequest, templateRequest } from "./bodies.ts";
@@ -97,19 +99,28 @@ async function planOf(session: Session, target: string, profile: Segment[], flag
 
 async function requestOf(session: Session, endpoint: string | null, flags: LoadFlags): Promise<TemplateRequest> {
   const given = flags.body ?? (flags.bodyFile === undefined ? null : readBody(flags.bodyFile));
-  const template = flags.template ?? (given === null ? await ownTemplate(session, endpoint) : null);
   const name = endpoint ?? "model";
-  if (template === null) return { path: invocationsPath(name), body: given ?? "" };
-  const request = templateRequest(template, name, { stream: flags.stream === true, maxTokens: flags.maxTokens });
+  if (flags.template === undefined) {
+    return given === null ? ownRequest(session, endpoint, flags) : { path: invocationsPath(name), body: given };
+  }
+  const request = templateRequest(flags.template, name, chatOptions(flags));
   return { path: request.path, body: given ?? request.body };
 }
 
-/** The template that fits an endpoint by its doors and name. Errors: usage, where none does. */
-async function ownTemplate({ region }: Session, endpoint: string | null): Promise<Template> {
-  const doors = endpoint === null ? [] : (await region.get<EndpointView>(endpointPath(endpoint))).doors;
-  if (doors[0] === "openai") return "chat";
-  if (endpoint === "iris") return "iris";
-  throw usageError("no body for this target", "Give --body JSON, --body-file FILE, or --template iris|chat.");
+const chatOptions = (flags: LoadFlags) => ({ stream: flags.stream === true, maxTokens: flags.maxTokens });
+
+/** A request that fits an endpoint: a chat, or what its model says that it takes. Errors: usage, where neither is known. */
+async function ownRequest({ region }: Session, endpoint: string | null, flags: LoadFlags): Promise<TemplateRequest> {
+  if (endpoint !== null) {
+    const { doors } = await region.get<EndpointView>(endpointPath(endpoint));
+    if (doors[0] === "openai" && !doors.includes("raw")) return templateRequest("chat", endpoint, chatOptions(flags));
+    const body = doors.includes("raw") ? null : exampleBody(await metadataOf(region, endpoint));
+    if (body !== null) return { path: invocationsPath(endpoint), body: JSON.stringify(body) };
+  }
+  throw usageError(
+    "no body for this target",
+    "Give --body JSON or --body-file FILE (with --path), or --template iris|chat.",
+  );
 }
 
 function readBody(path: string): string {

@@ -1,7 +1,7 @@
+import { printable } from "../../runtime/core/terminal-text.ts";
 import { foldRepeats, timesText } from "../../runtime/operate/logs/fold-repeats.ts";
 import { readLine } from "../../runtime/operate/logs/read-line.ts";
 import type { Style } from "./style.ts";
-import { printable } from "./table.ts";
 
 /** A log line for a person: of the region's own JSON lines the code and the fields, others as they are; troubles in colour. */
 export function logText(line: string, style: Style): string {

@@ -1,3 +1,4 @@
+import { printable } from "../../runtime/core/terminal-text.ts";
 import type { Paint } from "./style.ts";
 
 /** A column of a table: its head, how a row fills it, and how the text is painted. */
@@ -9,12 +10,6 @@ export interface Column<Row> {
 }
 
 const GAP = "  ";
-const CONTROL_CHARACTERS = /\p{Cc}/gu;
-
-/** Text without the characters that would move the cursor or change colours: what others wrote must not command the terminal. */
-export function printable(text: string): string {
-  return text.replace(CONTROL_CHARACTERS, " ");
-}
 
 /**
  * Lines of an aligned table, heads first. The last column is cut with an ellipsis where a line would be wider than

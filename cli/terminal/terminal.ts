@@ -1,6 +1,7 @@
+import { forTerminal } from "../../runtime/core/terminal-text.ts";
 import { type Style, styleFor, wantsColour } from "./style.ts";
 
-/** Where a command writes: results to stdout, progress and errors to stderr. */
+/** Where a command writes: results to stdout, progress and errors to stderr. What others wrote can't command it. */
 export interface Terminal {
   /** Results are wanted as JSON for a program. */
   readonly json: boolean;
@@ -17,15 +18,19 @@ export interface Terminal {
   draw(line: string): void;
 }
 
+/** Characters that can command a terminal and that JSON does not escape by itself. */
+const UNESCAPED = /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
 /** The process's own terminal. */
 export function processTerminal(json: boolean): Terminal {
   const { stdout, stderr, env } = process;
   const live = stderr.isTTY === true && env.TERM !== "dumb";
   const write = (line: string): void => {
-    stdout.write(`${line}\n`);
+    stdout.write(`${forTerminal(line)}\n`);
   };
   const draw = (line: string): void => {
-    if (live) stderr.write(`\r\u001b[2K${line.slice(0, Math.max(20, (stderr.columns ?? 80) - 1))}`);
+    if (live) stderr.write(`\r\u001b[2K${forTerminal(line).slice(0, Math.max(20, (stderr.columns ?? 80) - 1))}`);
   };
   return {
     json,
@@ -33,10 +38,10 @@ export function processTerminal(json: boolean): Terminal {
     width: stdout.isTTY === true ? (stdout.columns ?? 80) : null,
     live,
     print: write,
-    printJson: (value) => write(JSON.stringify(value, null, stdout.isTTY === true ? 2 : 0)),
+    printJson: (value) => write(JSON.stringify(value, null, stdout.isTTY === true ? 2 : 0).replace(UNESCAPED, escaped)),
     note: (line) => {
       draw("");
-      stderr.write(`${line}\n`);
+      stderr.write(`${forTerminal(line)}\n`);
     },
     draw,
   };

@@ -54,8 +54,8 @@ export function curlLine({ name, doors, metadata }: EndpointText, { baseUrl, key
   }
 }
 
-/** The request that was saved with the model, else values of the right type and shape; null where neither is known. */
-function exampleBody(metadata: ModelMetadata | null): unknown {
+/** A body of MLflow's door: the request saved with the model, else values of the right type and shape; null where neither is known. */
+export function exampleBody(metadata: ModelMetadata | null): unknown {
   const saved = metadata?.parameters?.example_request ?? null;
   if (saved !== null) return saved;
   const inputs = metadata?.inputs ?? [];
