@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, expect, test } from "vitest";
+import { ThreadBreaker } from "../../test/e2e/router-threads.ts";
 import { ENV } from "../contract/names.ts";
 import type { RouterLaunch } from "../contract/wire/launch.ts";
 import type { Snapshot } from "../domain/snapshot.ts";
@@ -66,11 +67,13 @@ function snapshotOf(port: number): Snapshot {
 /** A router process with a snapshot on disk and no controller. */
 async function routerProcess(
   snapshot: Snapshot | null,
-  port = 0,
+  { port = 0, threads = 1 } = {},
 ): Promise<{
   readonly child: ChildProcess;
   readonly exit: Promise<number | null>;
   readonly listening: Promise<number>;
+  /** All that it wrote to its log. */
+  log(): string;
 }> {
   const folder = mkdtempSync(join(tmpdir(), "penstock-router-process-"));
   closes.push(() => rmSync(folder, { recursive: true, force: true }));
@@ -81,18 +84,22 @@ async function routerProcess(
     epoch: 1,
     host: "127.0.0.1",
     port,
-    threads: 1,
+    threads,
     controllerSocket: join(folder, "nobody.sock"),
     apiSocket: join(folder, "nobody-either.sock"),
     snapshotFile,
   };
-  const child = spawn(process.execPath, [join(import.meta.dirname, "router.ts")], {
+  const child = spawn(process.execPath, ["--inspect-port=0", join(import.meta.dirname, "router.ts")], {
     stdio: ["pipe", "pipe", "pipe"],
     env: { ...process.env, [ENV.routerLaunch]: JSON.stringify(launch) },
   });
   closes.push(() => child.kill("SIGKILL"));
   const exit = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
-  return { child, exit, listening: portSaidBy(child) };
+  let said = "";
+  child.stderr!.on("data", (piece) => {
+    said += String(piece);
+  });
+  return { child, exit, listening: portSaidBy(child), log: () => said };
 }
 
 /** The port in the log line that a router writes once it serves. */
@@ -142,7 +149,7 @@ test("it ends with its parent: when standard input ends", async () => {
 
 test("a port in use is told by the exit code 98 and by what to do", async () => {
   const taken = await replica(() => {});
-  const { child, exit } = await routerProcess(null, taken);
+  const { child, exit } = await routerProcess(null, { port: taken });
   let said = "";
   child.stderr!.on("data", (piece) => {
     said += String(piece);
@@ -151,6 +158,38 @@ test("a port in use is told by the exit code 98 and by what to do", async () => 
   expect(said).toContain("PENSTOCK_PORT_IN_USE");
   expect(said).toContain("--port");
 });
+
+test("a thread that spins for ever is ended and replaced, and meanwhile the other one serves", {
+  timeout: 60_000,
+}, async () => {
+  const port = await replica((socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"));
+  const { child, listening, log } = await routerProcess(snapshotOf(port), { threads: 2 });
+  const at = await listening;
+  const breaker = await ThreadBreaker.open(child.pid!, log);
+  closes.push(() => breaker.close());
+  let isSpinning = true;
+  const ended = breaker.spinInThread(0).then(() => {
+    isSpinning = false;
+  });
+  // The kernel gives either thread a connection: those of the one that spins hang until it is ended.
+  let served = 0;
+  while (isSpinning) if (await Promise.race([isAnswered(at), ended])) served++;
+  expect(served).toBeGreaterThan(0);
+  expect(log()).toContain("ROUTER_THREAD_STANDS_STILL");
+  for (let inARow = 0; inARow < 20; ) inARow = (await isAnswered(at)) ? inARow + 1 : 0;
+});
+
+/** Whether a new connection gets a whole answer. */
+async function isAnswered(port: number): Promise<boolean> {
+  const socket = connect(port, "127.0.0.1");
+  closes.push(() => socket.destroy());
+  socket.write(CALL);
+  socket.on("error", () => {});
+  return new Promise((resolve) => {
+    socket.once("data", (piece) => resolve(String(piece).endsWith("\r\n\r\nok")));
+    socket.once("close", () => resolve(false));
+  });
+}
 
 test("without its launch settings it says who starts it and ends with 1", async () => {
   const child = spawn(process.execPath, [join(import.meta.dirname, "router.ts")], {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 interface Message {
   readonly id?: number;
   readonly method?: string;
-  readonly params?: { readonly sessionId: string };
+  readonly params?: { readonly sessionId: string; readonly message?: string };
 }
 
 /**
@@ -15,6 +15,8 @@ interface Message {
 export class ThreadBreaker {
   readonly #socket: WebSocket;
   readonly #sessions = new Set<string>();
+  /** Who waits for what a thread's expression gives, by session. */
+  readonly #asked = new Map<string, (value: unknown) => void>();
   #whenGone: ((session: string) => void) | null = null;
   #messages = 0;
 
@@ -43,19 +45,49 @@ export class ThreadBreaker {
     return breaker;
   }
 
-  /** Makes the n-th of its threads throw, and resolves once that thread has ended. Requires: the process has threads. */
-  async throwInThread(n: number): Promise<void> {
-    while (this.#sessions.size === 0) await sleep(5);
-    const session = [...this.#sessions][n % this.#sessions.size]!;
+  /** Makes the n-th of its threads that listen throw, and resolves once that thread has ended. */
+  throwInThread(n: number): Promise<void> {
+    return this.#breakThread(n, "setTimeout(() => { throw new Error('thrown by a test'); })");
+  }
+
+  /** Makes the n-th of its threads that listen spin for ever, and resolves once somebody has ended that thread. */
+  spinInThread(n: number): Promise<void> {
+    return this.#breakThread(n, "setTimeout(() => { for (;;); })");
+  }
+
+  async #breakThread(n: number, expression: string): Promise<void> {
+    let listening: readonly string[] = [];
+    while (listening.length === 0) {
+      await sleep(5);
+      listening = await this.#listeningThreads();
+    }
+    const session = listening[n % listening.length]!;
     const gone = new Promise<void>((resolve) => {
       this.#whenGone = (ended) => {
         if (ended === session) resolve();
       };
     });
-    const expression = "setTimeout(() => { throw new Error('thrown by a test'); })";
+    this.#evaluate(session, expression);
+    await gone;
+  }
+
+  /** A thread in reserve has no listening socket. */
+  async #listeningThreads(): Promise<readonly string[]> {
+    const sessions = [...this.#sessions];
+    const listens = await Promise.all(
+      sessions.map((session) => {
+        const { promise, resolve } = Promise.withResolvers<unknown>();
+        this.#asked.set(session, resolve);
+        this.#evaluate(session, "process.getActiveResourcesInfo().includes('TCPServerWrap')");
+        return promise;
+      }),
+    );
+    return sessions.filter((_, index) => listens[index] === true);
+  }
+
+  #evaluate(session: string, expression: string): void {
     const message = JSON.stringify({ id: 1, method: "Runtime.evaluate", params: { expression } });
     this.#send("NodeWorker.sendMessageToWorker", { sessionId: session, message });
-    await gone;
   }
 
   close(): void {
@@ -70,8 +102,13 @@ export class ThreadBreaker {
   #hear({ method, params }: Message): void {
     if (params === undefined) return;
     if (method === "NodeWorker.attachedToWorker") this.#sessions.add(params.sessionId);
+    if (method === "NodeWorker.receivedMessageFromWorker") {
+      const { result } = JSON.parse(params.message!) as { result?: { result: { value?: unknown } } };
+      if (result !== undefined) this.#asked.get(params.sessionId)?.(result.result.value);
+    }
     if (method === "NodeWorker.detachedFromWorker") {
       this.#sessions.delete(params.sessionId);
+      this.#asked.get(params.sessionId)?.(false);
       this.#whenGone?.(params.sessionId);
     }
   }

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Hello, ToController, WireMessage } from "../../contract/wire/messages.ts";
 import type { MonoMs, WallMs } from "../../core/time.ts";
 import type { Snapshot } from "../../domain/snapshot.ts";
@@ -23,12 +23,18 @@ import { type Router, startRouter } from "./router.ts";
 
 afterEach(closeAll);
 
+let isClockStopped = false;
+beforeEach(() => {
+  isClockStopped = false;
+});
 const clock: Clock = {
   monoMs: () => performance.now() as MonoMs,
   wallMs: () => Date.now() as WallMs,
   now: () => ({ mono: performance.now() as MonoMs, wall: Date.now() as WallMs }),
   after: (delayMs, callback) => {
-    const timer = setTimeout(callback, delayMs);
+    const timer = setTimeout(() => {
+      if (!isClockStopped) callback();
+    }, delayMs);
     return () => clearTimeout(timer);
   },
 };
@@ -183,6 +189,19 @@ test("a thread that ends is replaced while the other one serves, its leases are 
   for (const client of held) client.socket.destroy();
   await eventually(() => lastLoad().versions[0]?.inFlight === 0);
   expect(lastLoad().versions[0]!.completed).toBeGreaterThanOrEqual(before + 10);
+});
+
+test("a thread that ends is replaced by the one in reserve, which has loaded its code already", async () => {
+  let workers = 0;
+  const count = () => void workers++;
+  process.on("worker", count);
+  onClose(() => process.off("worker", count));
+  const { router } = await start(folderOf(), { threads: 2 });
+  await eventually(() => workers === 3);
+  // Nothing is loaded any more: the next reserve's time never comes.
+  isClockStopped = true;
+  await router.killThread(0);
+  expect(workers).toBe(3);
 });
 
 test("says that the port is in use instead of sharing it with another region", async () => {

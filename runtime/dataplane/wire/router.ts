@@ -1,4 +1,3 @@
-import { Worker } from "node:worker_threads";
 import { claimPort } from "../../adapters/claim-port.ts";
 import type { RouterLaunch } from "../../contract/wire/launch.ts";
 import type { Hello, ToController, WireMessage } from "../../contract/wire/messages.ts";
@@ -12,19 +11,15 @@ import { createFlowMemory, type FlowMemory } from "../flow/memory.ts";
 import { type SlotPlan, SlotPlanner } from "../flow/slots.ts";
 import { nowMs } from "./mono.ts";
 import { applyDiff, EMPTY_SNAPSHOT } from "./region-snapshot.ts";
+import { RouterThreads, type ThreadsHost } from "./router-threads.ts";
 import { readSnapshot, SnapshotKeeper } from "./snapshot-file.ts";
-import type { FromThread, ThreadStart, ToThread } from "./thread-messages.ts";
+import type { FromThread, ThreadStart } from "./thread-messages.ts";
 
 /** How often loads are reported. */
 const REPORT_MS = 1_000;
 /** Room of the flow memory: 10,000 replicas with as many old epochs still busy, 2,000 versions; 20 MB with two threads. */
 const REPLICA_SLOTS = 20_480;
 const VERSION_SLOTS = 2_048;
-/** Requests' garbage dies at once: a nursery of 16 MiB costs no more CPU than Node's 48 MiB and keeps a thread small. */
-const YOUNG_GENERATION_MIB = 16;
-/** A thread that dies this soon after its start is started again only after the pause: a bug at start must not burn a core. */
-const QUICK_DEATH_MS = 1_000;
-const QUICK_DEATH_PAUSE_MS = 500;
 /** Requests in flight at SIGTERM get this long; longer answers are cut. */
 const STOP_MS = 60_000;
 
@@ -65,18 +60,17 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   return router;
 }
 
-class RouterProcess implements Router {
+class RouterProcess implements Router, ThreadsHost {
   readonly port: number;
   readonly #options: RouterOptions;
   readonly #memory: FlowMemory;
   readonly #planner: SlotPlanner;
   readonly #keeper: SnapshotKeeper;
-  readonly #threads: ThreadHandle[];
+  readonly #threads: RouterThreads;
   #snapshot: Snapshot;
   #plan: SlotPlan;
   #seq = 0;
   #link: ReturnType<RouterOptions["dial"]> | null = null;
-  #isStopping = false;
   #cancelReport = (): void => {};
 
   constructor(options: RouterOptions, port: number) {
@@ -93,11 +87,11 @@ class RouterProcess implements Router {
     this.#snapshot =
       readSnapshot(launch.snapshotFile, (why) => log.warn("ROUTER_SNAPSHOT_UNREADABLE", { why })) ?? EMPTY_SNAPSHOT;
     this.#plan = this.#planner.plan(this.#snapshot);
-    this.#threads = Array.from({ length: launch.threads }, (_, thread) => new ThreadHandle(this, thread));
+    this.#threads = new RouterThreads(this, launch.threads);
   }
 
   async start(): Promise<void> {
-    await Promise.all(this.#threads.map((thread) => thread.start()));
+    await this.#threads.start();
     this.#link = this.#options.dial({
       hello: () => this.#hello(),
       onMessage: (message) => this.#onController(message),
@@ -107,23 +101,17 @@ class RouterProcess implements Router {
   }
 
   async stop(): Promise<void> {
-    this.#isStopping = true;
     this.#cancelReport();
-    const allStopped = Promise.all(this.#threads.map((thread) => thread.stop()));
     const timeUp = new Promise<void>((resolve) => this.#options.clock.after(STOP_MS, resolve));
-    await Promise.race([allStopped, timeUp]);
+    await Promise.race([this.#threads.stop(), timeUp]);
     this.#report();
-    await Promise.all(this.#threads.map((thread) => thread.terminate()));
+    await this.#threads.terminate();
     this.#link?.close();
     await this.#keeper.idle();
   }
 
   async killThread(thread: number): Promise<number> {
-    return this.#threads[thread]!.crash();
-  }
-
-  get isStopping(): boolean {
-    return this.#isStopping;
+    return this.#threads.crash(thread);
   }
 
   get log(): Log {
@@ -178,7 +166,7 @@ class RouterProcess implements Router {
   #take(snapshot: Snapshot): void {
     this.#snapshot = snapshot;
     this.#plan = this.#planner.plan(snapshot);
-    for (const thread of this.#threads) thread.post({ kind: "plan", plan: this.#plan });
+    this.#threads.post({ kind: "plan", plan: this.#plan });
     this.#keeper.keep(snapshot);
     // The next report names the new generation: it proves to the controller that a drain is heeded.
     this.#report();
@@ -209,91 +197,5 @@ class RouterProcess implements Router {
         replicas,
       },
     });
-  }
-}
-
-/** One worker thread, started anew whenever it ends unasked. */
-class ThreadHandle {
-  readonly #router: RouterProcess;
-  readonly #thread: number;
-  #worker: Worker | null = null;
-  #startedAtMs = 0;
-  #onListening: (() => void) | null = null;
-  #onStopped: (() => void) | null = null;
-
-  constructor(router: RouterProcess, thread: number) {
-    this.#router = router;
-    this.#thread = thread;
-  }
-
-  /** Resolves once it listens. Rejects where its first start fails. */
-  start(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#onListening = resolve;
-      this.#spawn(reject);
-    });
-  }
-
-  post(message: ToThread): void {
-    this.#worker?.postMessage(message);
-  }
-
-  stop(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#onStopped = resolve;
-      if (this.#worker === null) resolve();
-      else this.post({ kind: "stop" });
-    });
-  }
-
-  async terminate(): Promise<void> {
-    await this.#worker?.terminate();
-  }
-
-  /** Ends the thread; resolves with the milliseconds until its successor listens. */
-  crash(): Promise<number> {
-    const diedAtMs = nowMs();
-    return new Promise((resolve) => {
-      this.#onListening = () => resolve(nowMs() - diedAtMs);
-      void this.#worker?.terminate();
-    });
-  }
-
-  #spawn(onFirstFailure?: (error: Error) => void): void {
-    const worker = new Worker(new URL("./thread-main.ts", import.meta.url), {
-      workerData: this.#router.threadStart(this.#thread),
-      name: `router-${this.#thread}`,
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB },
-    });
-    this.#worker = worker;
-    this.#startedAtMs = nowMs();
-    let hasListened = false;
-    worker.on("message", (message: FromThread) => {
-      if (message.kind === "listening") {
-        hasListened = true;
-        this.#onListening?.();
-        this.#onListening = null;
-      } else if (message.kind === "stopped") this.#onStopped?.();
-      else this.#router.onThread(message);
-    });
-    worker.on("error", (error) => {
-      this.#router.log.error("ROUTER_THREAD_THREW", {
-        thread: this.#thread,
-        why: error instanceof Error ? (error.stack ?? error.message) : String(error),
-      });
-      if (!hasListened && onFirstFailure !== undefined) onFirstFailure(error as Error);
-    });
-    worker.on("exit", () => this.#ended(worker, hasListened || onFirstFailure === undefined));
-  }
-
-  #ended(worker: Worker, isReplaced: boolean): void {
-    if (this.#worker !== worker) return;
-    this.#worker = null;
-    this.#onStopped?.();
-    if (this.#router.isStopping || !isReplaced) return;
-    this.#router.retire(this.#thread);
-    const wasQuick = nowMs() - this.#startedAtMs < QUICK_DEATH_MS;
-    if (wasQuick) this.#router.clock.after(QUICK_DEATH_PAUSE_MS, () => this.#spawn());
-    else this.#spawn();
   }
 }

@@ -16,7 +16,11 @@ export interface ThreadStart {
 }
 
 /** Main to thread. */
-export type ToThread = { readonly kind: "plan"; readonly plan: SlotPlan } | { readonly kind: "stop" };
+export type ToThread =
+  /** `beats`: one cell a thread, which it counts up as long as its event loop turns. */
+  | { readonly kind: "start"; readonly start: ThreadStart; readonly beats: Int32Array }
+  | { readonly kind: "plan"; readonly plan: SlotPlan }
+  | { readonly kind: "stop" };
 
 /** Thread to main. */
 export type FromThread =
