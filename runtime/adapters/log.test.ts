@@ -24,6 +24,15 @@ test("a person gets one short line, with values quoted where they need it", () =
   expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d\.\d{3} ERROR FETCH_FAILED why="no route to host" tries=3\n$/);
 });
 
+test("what a model wrote can't command a person's terminal, and is whole in the line for programs", () => {
+  const why = "\u001b]0;gone\u0007\u001b[2Jover";
+  const [person, program] = [written(true), written(false)];
+  person.log.warn("PROCESS_ENDED", { why });
+  expect(person.lines[0]).toMatch(/^\P{Cc}+\n$/u);
+  program.log.warn("PROCESS_ENDED", { why });
+  expect(JSON.parse(program.lines[0] ?? "").why).toBe(why);
+});
+
 test("lines under the level are not written", () => {
   const { log, lines } = written(true);
   log.debug("QUIET");

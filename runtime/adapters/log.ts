@@ -1,5 +1,6 @@
 import { type Logger, pino } from "pino";
 import { logSentence } from "../contract/wire/log-sentence.ts";
+import { printable } from "../core/terminal-text.ts";
 import type { LogLevel } from "../domain/endpoint.ts";
 import type { Log, LogFields } from "../ports/log.ts";
 
@@ -51,7 +52,8 @@ function formatForPeople(line: string): string {
   const rest = [
     logSentence(msg, fields) ?? Object.entries(fields).map(([name, value]) => `${name}=${formatValue(value)}`),
   ].flat();
-  return `${[`${clock}.${String(time % 1000).padStart(3, "0")}`, level.toUpperCase().padEnd(5), msg, ...rest].join(" ")}\n`;
+  const stamp = `${clock}.${String(time % 1000).padStart(3, "0")}`;
+  return `${printable([stamp, level.toUpperCase().padEnd(5), msg, ...rest].join(" "))}\n`;
 }
 
 function formatValue(value: LogFields[string]): string {
