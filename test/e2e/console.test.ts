@@ -137,6 +137,51 @@ describe.skipIf(!existsSync(CHROMIUM))("the console (needs /usr/bin/chromium: ap
     expect(fixture.errors).toEqual([]);
   });
 
+  test("deletes an endpoint once its name is typed, by the keyboard alone, and says so on the list", async () => {
+    const page = await openScenario("#/endpoints/iris");
+    const dialog = page.getByRole("dialog");
+    const button = dialog.getByRole("button", { name: "Delete" });
+    await page.getByRole("toolbar").getByRole("button", { name: "Delete" }).focus();
+    await page.keyboard.press("Enter");
+    await dialog.waitFor();
+    const name = dialog.getByRole("textbox", { name: "Type iris to confirm" });
+    expect(await name.evaluate((element) => element === document.activeElement)).toBe(true);
+    await page.keyboard.type("irs");
+    await dialog.getByText("That is not “iris”.").waitFor();
+    expect(await button.isDisabled()).toBe(true);
+    await page.keyboard.press("Enter");
+    expect(specOf("iris")).not.toBeNull();
+    await page.keyboard.press("Backspace");
+    await page.keyboard.type("is");
+    await page.keyboard.press("Enter");
+    await page.getByText("iris is deleted").waitFor();
+    await page.getByRole("heading", { name: "Endpoints" }).waitFor();
+    scenario.pass(1);
+    await page.getByRole("link", { name: "iris", exact: true }).waitFor({ state: "detached" });
+    expect(specOf("iris")).toBeNull();
+    expect(fixture.errors).toEqual([]);
+  });
+
+  test("tells why an endpoint can't be deleted: the region file's has no way, a refusal keeps what was typed", async () => {
+    const page = await openScenario("#/endpoints/iris");
+    scenario.region.removeEndpoint = () => {
+      throw new UserError("PENSTOCK_STATE_WRITE", "the state can't be written: the disk is full", "Free some space.");
+    };
+    const remove = page.getByRole("toolbar").getByRole("button", { name: "Delete" });
+    await remove.click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox").fill("iris");
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await dialog.getByText("the disk is full").waitFor();
+    expect(await dialog.getByRole("textbox").inputValue()).toBe("iris");
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    scenario.region.applySpec({ ...specOf("iris")!, origin: "file" });
+    scenario.pass(1);
+    await eventually(() => remove.isDisabled()).toBe(true);
+    expect(await remove.getAttribute("title")).toContain("region file");
+  });
+
   test("tells a refused change in the region's own words and keeps what was typed", async () => {
     const page = await openScenario("#/endpoints/iris");
     scenario.region.applySpec = () => {

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { numberText } from "../../../../core/format.ts";
 import type { EndpointView } from "../../../views/endpoint-view.ts";
 import { useConsole } from "../live/console-context.ts";
 import { Dialog } from "../parts/dialog.tsx";
@@ -7,7 +8,7 @@ import { ErrorNotice } from "../parts/notice.tsx";
 import { draftOf, problemOf, type SplitDraft, trafficOf } from "./split.ts";
 
 /** What can be done to an endpoint. */
-export type Action = "split" | "rollback" | "scale" | "redeploy";
+export type Action = "split" | "rollback" | "scale" | "redeploy" | "delete";
 
 /** What every action's form gets. */
 interface FormProps {
@@ -22,11 +23,20 @@ const TITLES: Readonly<Record<Action, string>> = {
   rollback: "Roll back",
   scale: "Set the bounds of",
   redeploy: "Redeploy",
+  delete: "Delete",
+};
+
+const FORMS: Readonly<Record<Action, (props: FormProps) => ComponentChildren>> = {
+  split: SplitForm,
+  rollback: RollbackForm,
+  scale: ScaleForm,
+  redeploy: RedeployForm,
+  delete: DeleteForm,
 };
 
 /** The dialog of an action: what will happen, and the button that makes it so. */
 export function ActionDialog({ action, ...props }: FormProps & { readonly action: Action }) {
-  const Form = { split: SplitForm, rollback: RollbackForm, scale: ScaleForm, redeploy: RedeployForm }[action];
+  const Form = FORMS[action];
   return (
     <Dialog title={`${TITLES[action]} ${props.endpoint.name}`} onClose={props.onClose}>
       <Form {...props} />
@@ -137,15 +147,59 @@ function RedeployForm({ endpoint, onDone, onClose }: FormProps) {
   );
 }
 
+function DeleteForm({ endpoint, onDone, onClose }: FormProps) {
+  const { api } = useConsole();
+  const { name, load, scale } = endpoint;
+  const [typed, setTyped] = useState("");
+  const send = async (): Promise<void> => {
+    await api.change("DELETE", `/endpoints/${name}`);
+    onDone(`${name} is deleted; its replicas finish what they hold, then end.`);
+  };
+  const isBusy = load.qps > 0 || load.inFlight > 0;
+  const hindrance = typed === name ? null : typed === "" ? "" : `That is not “${name}”.`;
+  return (
+    <ConfirmForm label="Delete" tone="danger" hindrance={hindrance} onConfirm={send} onClose={onClose}>
+      <p>
+        The endpoint, its {countText(endpoint.versions.length, "version")} and its{" "}
+        {countText(scale.existing, "replica")} go, and requests to it are answered 404. This can't be undone; deploying
+        the model again makes it anew.
+      </p>
+      {isBusy && (
+        <p class="warn-text">
+          It serves now: {numberText(load.qps)} requests/s, {numberText(load.inFlight)} in flight.
+        </p>
+      )}
+      <label class="field stacked">
+        <span>
+          Type <code>{name}</code> to confirm
+        </span>
+        <input
+          type="text"
+          value={typed}
+          autocomplete="off"
+          spellcheck={false}
+          onInput={(event) => setTyped(event.currentTarget.value.trim())}
+        />
+      </label>
+    </ConfirmForm>
+  );
+}
+
+function countText(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 function ConfirmForm({
   label,
+  tone = "primary",
   hindrance,
   onConfirm,
   onClose,
   children,
 }: {
   readonly label: string;
-  /** Why it can't be confirmed yet, or null. */
+  readonly tone?: "primary" | "danger";
+  /** Why it can't be confirmed yet (empty: that is plain to see), or null. */
   readonly hindrance: string | null;
   readonly onConfirm: () => Promise<void>;
   readonly onClose: () => void;
@@ -172,7 +226,7 @@ function ConfirmForm({
         <button type="button" onClick={onClose}>
           Cancel
         </button>
-        <button type="submit" class="primary" disabled={hindrance !== null || isSending}>
+        <button type="submit" class={tone} disabled={hindrance !== null || isSending}>
           {isSending ? "Sending…" : label}
         </button>
       </footer>

@@ -20,6 +20,7 @@ export function ActionBar({
     { action: "rollback", label: "Roll back", hindrance: ofFile ?? noPredecessor },
     { action: "scale", label: "Set bounds", hindrance: ofFile },
     { action: "redeploy", label: "Redeploy", hindrance: null },
+    { action: "delete", label: "Delete…", hindrance: ofFile },
   ];
   return (
     <div class="actions" role="toolbar" aria-label="Actions">
@@ -27,6 +28,7 @@ export function ActionBar({
         <button
           key={action}
           type="button"
+          class={action === "delete" ? "danger-quiet" : ""}
           disabled={hindrance !== null}
           title={hindrance ?? undefined}
           onClick={() => onAction(action)}

@@ -1,11 +1,13 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { EndpointView } from "../../../views/endpoint-view.ts";
 import { usePicture } from "../live/console-context.ts";
 import { Empty } from "../parts/notice.tsx";
 import { Prose } from "../parts/prose.tsx";
+import { useSay } from "../parts/said.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { hrefOf } from "../shell/route.ts";
 import type { Theme } from "../shell/theme.ts";
+import { goTo } from "../shell/use-route.ts";
 import { type Action, ActionDialog } from "./action-dialog.tsx";
 import { ActionBar } from "./actions.tsx";
 import { Call } from "./call.tsx";
@@ -14,31 +16,22 @@ import { RecentDecisions } from "./recent-decisions.tsx";
 import { Replicas } from "./replicas.tsx";
 import { Versions } from "./versions.tsx";
 
-/** Long enough to read two lines twice. */
-const SAID_MS = 8_000;
-
 /** One endpoint: how it stands, its versions, load, replicas, how to call it, and what was decided about it. */
 export function EndpointPage({ name, theme }: { readonly name: string; readonly theme: Theme }) {
   const { endpoints } = usePicture();
   const [action, setAction] = useState<Action | null>(null);
-  const [said, setSaid] = useState("");
-  useEffect(() => {
-    const timer = setTimeout(() => setSaid(""), SAID_MS);
-    return () => clearTimeout(timer);
-  }, [said]);
+  const say = useSay();
   if (endpoints === null) return <p class="faint">Asking the region for {name}…</p>;
   const endpoint = endpoints.find((candidate) => candidate.name === name);
   if (endpoint === undefined) return <NoSuchEndpoint name={name} existing={endpoints.map((one) => one.name)} />;
   const done = (what: string): void => {
+    if (action === "delete") goTo({ page: "endpoints" });
     setAction(null);
-    setSaid(what);
+    say(what);
   };
   return (
     <>
       <EndpointHead endpoint={endpoint} onAction={setAction} />
-      <p class="said" role="status">
-        {said}
-      </p>
       <Versions endpoint={endpoint} />
       <Charts endpoint={name} versions={endpoint.versions} theme={theme} />
       <Replicas endpoint={endpoint} />

@@ -45,7 +45,7 @@ export class ApiClient {
     return (await this.#send("GET", `/api/v1${path}`)).json() as Promise<T>;
   }
 
-  async change(method: "PUT" | "POST", path: string, body?: unknown): Promise<void> {
+  async change(method: "PUT" | "POST" | "DELETE", path: string, body?: unknown): Promise<void> {
     await this.#send(method, `/api/v1${path}`, { body });
   }
 

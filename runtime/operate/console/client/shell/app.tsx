@@ -4,6 +4,7 @@ import { EndpointPage } from "../endpoint/endpoint-page.tsx";
 import { EndpointsPage } from "../endpoints/endpoints-page.tsx";
 import { usePicture } from "../live/console-context.ts";
 import { LogsPage } from "../logs/logs-page.tsx";
+import { Said } from "../parts/said.tsx";
 import { RegionPage } from "../region/region-page.tsx";
 import { AwayBanner } from "./away-banner.tsx";
 import { Header } from "./header.tsx";
@@ -37,7 +38,9 @@ export function App() {
         {connection.kind === "refused" ? (
           <KeyGate refusal={connection.refusal} />
         ) : (
-          <Page route={route} theme={theme} />
+          <Said>
+            <Page route={route} theme={theme} />
+          </Said>
         )}
       </main>
       {isHelpOpen && <Help onClose={() => setHelpOpen(false)} />}
