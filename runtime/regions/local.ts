@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { claimPort } from "../adapters/claim-port.ts";
 import { systemClock } from "../adapters/clock.ts";
 import { lockDataDir } from "../adapters/data-dir-lock.ts";
+import { writeKept } from "../adapters/kept-file.ts";
 import { systemRandom } from "../adapters/random.ts";
 import { explained } from "../adapters/stores/database.ts";
 import { ADDRESS_FILE, ENV } from "../contract/names.ts";
@@ -11,7 +12,6 @@ import type { ControllerLaunch, ReplicaLaunch, RouterLaunch, ShadowSource } from
 import { UserError } from "../core/errors.ts";
 import { Agent } from "../node/agent/agent.ts";
 import type { Command } from "../node/agent/child.ts";
-import { writeJsonFile } from "../node/agent/json-file.ts";
 import type { Log } from "../ports/log.ts";
 import { cacheDir } from "./cache-dir.ts";
 import { readRegionFile } from "./region-settings.ts";
@@ -64,7 +64,7 @@ export async function startLocalRegion(options: LocalRegionOptions): Promise<Loc
   const unlock = lockDataDir(dataDir, { pid: process.pid, startedAt: new Date().toISOString() });
   const baseUrl = `http://${urlHost(host)}:${port}`;
   const sockets = explained(dataDir, () => {
-    writeJsonFile(join(dataDir, ADDRESS_FILE), { url: baseUrl });
+    writeKept(join(dataDir, ADDRESS_FILE), "address/1", { url: baseUrl });
     return makeSocketPaths(dataDir);
   });
   const controller: ControllerLaunch = {

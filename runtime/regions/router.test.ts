@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, expect, test } from "vitest";
 import { ThreadBreaker } from "../../test/e2e/router-threads.ts";
+import { encodeKept } from "../adapters/kept-file.ts";
 import { ENV } from "../contract/names.ts";
 import type { RouterLaunch } from "../contract/wire/launch.ts";
 import type { Snapshot } from "../domain/snapshot.ts";
@@ -78,7 +79,7 @@ async function routerProcess(
   const folder = mkdtempSync(join(tmpdir(), "penstock-router-process-"));
   closes.push(() => rmSync(folder, { recursive: true, force: true }));
   const snapshotFile = join(folder, "snapshot.json");
-  if (snapshot !== null) writeFileSync(snapshotFile, JSON.stringify(snapshot));
+  if (snapshot !== null) writeFileSync(snapshotFile, encodeKept("snapshot/1", snapshot));
   const launch: RouterLaunch = {
     name: "router-0",
     epoch: 1,

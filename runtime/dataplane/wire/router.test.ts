@@ -116,7 +116,8 @@ test("serves what the controller says and keeps it on disk for a life without it
   first.say({ kind: "snapshot", snapshot });
   await untilServed(first.router.port);
   await first.router.stop();
-  expect(JSON.parse(readFileSync(join(folder, "snapshot.json"), "utf8"))).toEqual(snapshot);
+  const kept: unknown = JSON.parse(readFileSync(join(folder, "snapshot.json"), "utf8"));
+  expect(kept).toEqual({ format: "snapshot/1", ...snapshot });
 
   const second = await start(folder);
   expect(await call(second.router.port)).toBe("HTTP/1.1 200 OK");
@@ -127,13 +128,18 @@ test.each([
   ["is cut off", '{"generation":{"incar'],
   [
     "is of another shape inside",
-    '{"generation":{"incarnation":1},"keysRequired":false,"keys":[],"endpoints":[{"name":"a"}],"versions":[null]}',
+    '{"format":"snapshot/1","generation":{"incarnation":1},"keysRequired":false,"keys":[],"endpoints":[{"name":"a"}],"versions":[null]}',
+  ],
+  [
+    "another release wrote",
+    '{"format":"snapshot/2","generation":{"incarnation":1},"keysRequired":false,"keys":[],"endpoints":[],"versions":[]}',
   ],
 ])("a snapshot file that %s is set aside with a warning", async (_, text) => {
   const folder = folderOf();
   writeFileSync(join(folder, "snapshot.json"), text);
   const { router, logged } = await start(folder);
-  expect(logged).toContain("ROUTER_SNAPSHOT_UNREADABLE");
+  expect(logged).toContain("ROUTER_SNAPSHOT_SET_ASIDE");
+  expect(readFileSync(join(folder, "snapshot.json.set-aside"), "utf8")).toBe(text);
   expect(await call(router.port)).toBe("HTTP/1.1 401 Unauthorized");
 });
 

@@ -85,7 +85,7 @@ class RouterProcess implements Router, ThreadsHost {
     this.#planner = new SlotPlanner(this.#memory);
     this.#keeper = new SnapshotKeeper(launch.snapshotFile, (why) => log.error("ROUTER_SNAPSHOT_NOT_KEPT", { why }));
     this.#snapshot =
-      readSnapshot(launch.snapshotFile, (why) => log.warn("ROUTER_SNAPSHOT_UNREADABLE", { why })) ?? EMPTY_SNAPSHOT;
+      readSnapshot(launch.snapshotFile, (why) => log.warn("ROUTER_SNAPSHOT_SET_ASIDE", { why })) ?? EMPTY_SNAPSHOT;
     this.#plan = this.#planner.plan(this.#snapshot);
     this.#threads = new RouterThreads(this, launch.threads);
   }

@@ -1,23 +1,23 @@
-import { readFileSync } from "node:fs";
 import { open, rename } from "node:fs/promises";
+import { encodeKept, type KeptFormat, readKept } from "../../adapters/kept-file.ts";
 import type { Snapshot } from "../../domain/snapshot.ts";
 
-/** The snapshot kept in a file, or null where there is none that can be read; `onBad` is told why. */
-export function readSnapshot(path: string, onBad: (why: string) => void): Snapshot | null {
-  try {
-    const value = JSON.parse(readFileSync(path, "utf8")) as Partial<Snapshot>;
-    const isWhole =
-      value.endpoints?.every(({ name, split, timeouts, queue }) => isText(name) && split && timeouts && queue) &&
-      value.versions?.every(({ id, replicas }) => isText(id) && replicas.every((replica) => isText(replica.id))) &&
-      value.keys?.every(({ hash }) => isText(hash)) &&
-      typeof value.keysRequired === "boolean" &&
-      typeof value.generation?.incarnation === "number";
-    if (isWhole) return value as Snapshot;
-    onBad("it is not a snapshot");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") onBad(String(error));
-  }
-  return null;
+/** A change of what a Snapshot holds makes the next number. */
+const FORMAT: KeptFormat = "snapshot/1";
+
+/** The snapshot kept in a file, or null where there is none that can be read; `onSetAside` is told why. */
+export function readSnapshot(path: string, onSetAside: (why: string) => void): Snapshot | null {
+  return readKept<Snapshot>(path, FORMAT, isWhole, onSetAside);
+}
+
+function isWhole({ endpoints, versions, keys, keysRequired, generation }: Snapshot): boolean {
+  return (
+    endpoints.every(({ name, split, timeouts, queue }) => isText(name) && split && timeouts && queue) &&
+    versions.every(({ id, replicas }) => isText(id) && replicas.every((replica) => isText(replica.id))) &&
+    keys.every(({ hash }) => isText(hash)) &&
+    typeof keysRequired === "boolean" &&
+    typeof generation.incarnation === "number"
+  );
 }
 
 const isText = (value: unknown): boolean => typeof value === "string";
@@ -50,7 +50,7 @@ export class SnapshotKeeper {
       const snapshot = this.#next;
       this.#next = null;
       try {
-        await this.#write(JSON.stringify(snapshot));
+        await this.#write(encodeKept(FORMAT, snapshot));
       } catch (error) {
         // A full disk must not end the traffic: the snapshot in memory goes on serving.
         this.#onError(String(error));

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type ControllerServer, listenForPeers, type Peer } from "../../adapters/controller-server.ts";
+import { writeKept } from "../../adapters/kept-file.ts";
 import { createLog } from "../../adapters/log.ts";
 import type { ToController } from "../../contract/wire/messages.ts";
 import type { HostedReplica, ReplicaSet } from "../../domain/replica.ts";
@@ -154,7 +155,7 @@ test("the next agent ends what a killed one left behind, told by pid and start t
     { id: "left", ...identifyProcess(left.pid ?? 0) },
     { id: "reused", pid: bystander.pid, started: "another-boot/1" },
   ];
-  writeFileSync(join(folder, "run.json"), JSON.stringify({ epoch: 41, children }));
+  writeKept(join(folder, "run.json"), "run/1", { epoch: 41, children });
   startAgent(POLITE);
   await once(left, "exit");
   expect(left.signalCode).toBe("SIGKILL");
@@ -201,7 +202,7 @@ test("an ordered end stops the router first, then the replicas, then the control
 
 test("with no controller to ask, the replicas of the last life start from disk", async () => {
   await controller.close();
-  writeFileSync(join(folder, "wanted-sets.json"), JSON.stringify([setOf("iris-1-7")]));
+  writeKept(join(folder, "wanted-sets.json"), "wanted-sets/1", { sets: [setOf("iris-1-7")] });
   startAgent(POLITE);
   await until(() => pidOf("iris-1-7") > 0);
 });

@@ -85,7 +85,7 @@ export class Agent {
   constructor(options: AgentOptions) {
     const { dataDir, clock, log } = options;
     this.#options = options;
-    this.#runFile = new RunFile(dataDir);
+    this.#runFile = new RunFile(dataDir, log);
     for (const process of this.#runFile.killed) log.warn("PROCESS_OF_EARLIER_LIFE_KILLED", { process });
     pruneLogs(join(dataDir, "logs"));
     this.#wanted = new WantedSets(dataDir, log);

@@ -1,12 +1,15 @@
 import { join } from "node:path";
+import { type KeptFormat, readKept, writeKept } from "../../adapters/kept-file.ts";
 import type { Epoch } from "../../domain/names.ts";
-import { readJsonFile, writeJsonFile } from "./json-file.ts";
+import type { Log } from "../../ports/log.ts";
 import { bootId, groupExists, identifyProcess, type ProcessIdentity, signalGroup } from "./process-table.ts";
 
 interface Contents {
   readonly epoch: Epoch;
   readonly children: readonly (ProcessIdentity & { readonly id: string })[];
 }
+
+const FORMAT: KeptFormat = "run/1";
 
 /** What runs now and the last epoch given, on disk: the next agent ends what a killed one left behind, and epochs only grow. */
 export class RunFile {
@@ -17,9 +20,10 @@ export class RunFile {
   readonly killed: readonly string[];
 
   /** Reads the file and kills the process groups of an earlier agent that are still there. */
-  constructor(dataDir: string) {
+  constructor(dataDir: string, log: Log) {
     this.#path = join(dataDir, "run.json");
-    const left = readJsonFile<Contents>(this.#path, areContents);
+    const onSetAside = (why: string): void => log.warn("RUN_FILE_SET_ASIDE", { why });
+    const left = readKept<Contents>(this.#path, FORMAT, areContents, onSetAside);
     this.#epoch = left?.epoch ?? 0;
     const stillThere = (left?.children ?? []).filter(leftMembers);
     for (const child of stillThere) signalGroup(child.pid, "SIGKILL");
@@ -46,7 +50,7 @@ export class RunFile {
   #write(): void {
     const children = [...this.#children].map(([id, identity]) => ({ id, ...identity }));
     try {
-      writeJsonFile(this.#path, { epoch: this.#epoch, children } satisfies Contents);
+      writeKept(this.#path, FORMAT, { epoch: this.#epoch, children } satisfies Contents);
     } catch {
       // A full disk must not end what serves: children still die with this process by the kernel's hand.
     }

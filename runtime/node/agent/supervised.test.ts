@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../adapters/clock.ts";
 import { createLog } from "../../adapters/log.ts";
+import { decodeLogLine } from "../../contract/wire/log-file.ts";
 import { ProcessLog } from "./process-log.ts";
 import { identifyProcess } from "./process-table.ts";
 import { RunFile } from "./run-file.ts";
@@ -18,6 +19,7 @@ const POLICY: RestartPolicy = {
   graceMs: 60_000,
 };
 
+const log = createLog({ level: "error", human: false });
 let folder: string;
 const cleanups: (() => void)[] = [];
 beforeEach(() => {
@@ -63,9 +65,9 @@ function supervise(script: string, policy: Partial<RestartPolicy> = {}): Watched
       }),
       policy: { ...POLICY, ...policy },
       output: new ProcessLog(join(folder, "probe.log")),
-      runFile: new RunFile(folder),
+      runFile: new RunFile(folder, log),
       clock: systemClock,
-      log: createLog({ level: "error", human: false }),
+      log,
       onChange: () => setImmediate(look),
       onLines: (more) => {
         lines.push(...more);
@@ -101,7 +103,8 @@ test("three starts that end before ready are a crash loop, shown with the last l
   expect({ failedStarts, code: lastExit?.code }).toEqual({ failedStarts: 3, code: 3 });
   // stdout and stderr are two pipes: the order between them is not known.
   expect([...lastLog].sort()).toEqual([...Array(3).fill("no such model"), "start 1", "start 2", "start 3"]);
-  expect(readFileSync(join(folder, "probe.log"), "utf8").trim().split("\n").sort()).toEqual([...lastLog].sort());
+  const kept = readFileSync(join(folder, "probe.log"), "utf8").trim().split("\n").map(decodeLogLine);
+  expect(kept.map(({ line }) => line).sort()).toEqual([...lastLog].sort());
   watched.process.retryNow();
   await watched.until(() => watched.lines.includes("start 4"));
 });

@@ -23,17 +23,20 @@ test("a set that was put is there in the next life", () => {
 });
 
 // A disk that was full, a hand that edited it, a release that wrote it otherwise: a region must start all the same.
-test.each(["", "{", "null", "{}", '{"sets":[]}', "[null]", "[{}]", '[{"version":{"id":"a"}}]', "7"])(
-  "files that hold %j count as absent",
-  (text) => {
-    for (const name of ["wanted-sets.json", "run.json"]) writeFileSync(join(folder, name), text);
-    expect(new WantedSets(folder, quiet).all()).toEqual([]);
-    const runFile = new RunFile(folder);
-    expect([runFile.killed, runFile.nextEpoch()]).toEqual([[], 1]);
-  },
-);
-
-test("an epoch that is no number is not counted on from", () => {
-  writeFileSync(join(folder, "run.json"), '{"epoch":"12","children":[]}');
-  expect(new RunFile(folder).nextEpoch()).toBe(1);
+test.each([
+  "{",
+  '{"format":"other/1"}',
+  '{"format":"FORMAT"}',
+  '{"format":"FORMAT","sets":[null],"epoch":"12","children":[]}',
+  '{"format":"FORMAT","sets":[{"version":{"id":"a"}}],"epoch":7,"children":[null]}',
+])("files that hold %s count as absent, and a warning tells that they were set aside", (text) => {
+  const warned: string[] = [];
+  const log: Log = { ...quiet, warn: (code) => warned.push(code) };
+  for (const name of ["wanted-sets", "run"]) {
+    writeFileSync(join(folder, `${name}.json`), text.replace("FORMAT", `${name}/1`));
+  }
+  expect(new WantedSets(folder, log).all()).toEqual([]);
+  const runFile = new RunFile(folder, log);
+  expect([runFile.killed, runFile.nextEpoch()]).toEqual([[], 1]);
+  expect(warned).toEqual(["WANTED_SETS_SET_ASIDE", "RUN_FILE_SET_ASIDE"]);
 });

@@ -1,9 +1,15 @@
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { type KeptFormat, readKept, writeKept } from "../../adapters/kept-file.ts";
 import type { VersionId } from "../../domain/names.ts";
 import type { ReplicaSet } from "../../domain/replica.ts";
 import type { Log } from "../../ports/log.ts";
-import { readJsonFile, writeJsonFile } from "./json-file.ts";
+
+const FORMAT: KeptFormat = "wanted-sets/1";
+
+interface Contents {
+  readonly sets: readonly ReplicaSet[];
+}
 
 /** The last wanted set of each version, also on disk: with no controller to ask, replicas start from it. */
 export class WantedSets {
@@ -14,8 +20,9 @@ export class WantedSets {
   constructor(dataDir: string, log: Log) {
     this.#path = join(dataDir, "wanted-sets.json");
     this.#log = log;
-    const sets = readJsonFile<readonly ReplicaSet[]>(this.#path, areSets) ?? [];
-    this.#sets = new Map(sets.map((set) => [set.version.id, set]));
+    const onSetAside = (why: string): void => log.warn("WANTED_SETS_SET_ASIDE", { why });
+    const kept = readKept<Contents>(this.#path, FORMAT, areSets, onSetAside);
+    this.#sets = new Map(kept?.sets.map((set) => [set.version.id, set]));
   }
 
   all(): readonly ReplicaSet[] {
@@ -36,13 +43,13 @@ export class WantedSets {
 
   #write(): void {
     try {
-      writeJsonFile(this.#path, this.all());
+      writeKept(this.#path, FORMAT, { sets: this.all() } satisfies Contents);
     } catch (error) {
       this.#log.warn("WANTED_SETS_NOT_SAVED", { why: (error as Error).message });
     }
   }
 }
 
-function areSets(sets: readonly ReplicaSet[]): boolean {
+function areSets({ sets }: Contents): boolean {
   return sets.every(({ version, replicas }) => typeof version.id === "string" && Array.isArray(replicas));
 }

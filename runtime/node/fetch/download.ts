@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { mkdir, open, readFile, rename, rm, stat, statfs, writeFile } from "node:fs/promises";
+import { mkdir, open, rename, rm, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
+import { type KeptFormat, readKept, writeKept } from "../../adapters/kept-file.ts";
 import { UserError } from "../../core/errors.ts";
 import { bytesText } from "../../core/format.ts";
 import { publicUrl } from "../../core/url-text.ts";
@@ -19,6 +20,8 @@ interface Remote {
   /** ETag or Last-Modified; null: the server gives neither, and parts can't be joined safely. */
   readonly validator: string | null;
 }
+
+const REMOTE: KeptFormat = "download/1";
 
 /** A file that was fetched. */
 export interface Downloaded {
@@ -49,7 +52,7 @@ export async function download(
   await mkdir(dirname(path), { recursive: true });
   const part = `${path}.part`;
   const remoteFile = `${part}.json`;
-  const remote = await readRemote(remoteFile);
+  const remote = readKept<Remote>(remoteFile, REMOTE, isRemote, () => {});
   const resumable = remote?.url === url && (remote.validator !== null || options.sha256 !== null);
   const haveBytes = resumable ? ((await stat(part).catch(() => null))?.size ?? 0) : 0;
   const watchdog = new Watchdog(options.signal);
@@ -58,7 +61,7 @@ export async function download(
     if (answer.status === 304) return null;
     const validator = answer.headers.get("etag") ?? answer.headers.get("last-modified");
     const startBytes = answer.status === 206 ? haveBytes : 0;
-    await writeFile(remoteFile, JSON.stringify({ url, validator } satisfies Remote));
+    writeKept(remoteFile, REMOTE, { url, validator } satisfies Remote);
     if (answer.status !== 416) await receive(answer, part, startBytes, watchdog, options.onProgress);
     const sha256 = await sha256OfFile(part, options.signal);
     if (options.sha256 !== null && sha256 !== options.sha256) await setAside(url, path, options.sha256, sha256);
@@ -87,12 +90,8 @@ export async function checkRoom(folder: string, neededBytes: number): Promise<vo
   if (neededBytes > bavail * bsize) throw diskFull(folder, neededBytes, bavail * bsize);
 }
 
-async function readRemote(file: string): Promise<Remote | null> {
-  try {
-    return JSON.parse(await readFile(file, "utf8")) as Remote;
-  } catch {
-    return null;
-  }
+function isRemote({ url, validator }: Remote): boolean {
+  return typeof url === "string" && (validator === null || typeof validator === "string");
 }
 
 async function request(

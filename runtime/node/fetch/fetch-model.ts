@@ -1,5 +1,6 @@
-import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { type KeptFormat, readKept, writeKept } from "../../adapters/kept-file.ts";
 import { sha256Hex } from "../../core/canonical.ts";
 import { UserError } from "../../core/errors.ts";
 import { exclusively } from "../../packaging/exclusive.ts";
@@ -30,6 +31,8 @@ interface Known {
   readonly fileName: string;
   readonly validator: string | null;
 }
+
+const KNOWN: KeptFormat = "fetched-model/1";
 
 type Remote = Exclude<ModelReference, { kind: "path" }>;
 
@@ -63,7 +66,7 @@ async function fetchRemote(
   context: FetchContext,
 ): Promise<string> {
   const indexFile = join(context.cacheDir, "models", "by-reference", `${key}.json`);
-  const known = await readKnown(indexFile);
+  const known = readKept<Known>(indexFile, KNOWN, isKnown, () => {});
   const cachedHash = sha256 ?? known?.sha256 ?? null;
   const cached = cachedHash === null ? null : await cachedPath(context.cacheDir, cachedHash, reference.fileName);
   // A hash names content, and a version of a package never changes; only a bare URL must be asked again.
@@ -83,7 +86,7 @@ async function fetchRemote(
   await mkdir(join(context.cacheDir, "models", fetched.sha256), { recursive: true });
   await rename(work, target);
   await mkdir(join(context.cacheDir, "models", "by-reference"), { recursive: true });
-  await writeFile(indexFile, JSON.stringify({ ...fetched, fileName: reference.fileName } satisfies Known));
+  writeKept(indexFile, KNOWN, { ...fetched, fileName: reference.fileName } satisfies Known);
   return target;
 }
 
@@ -124,12 +127,8 @@ async function cachedPath(cacheDir: string, sha256: string, fileName: string): P
   return (await stat(path).catch(() => null))?.isFile() ? path : null;
 }
 
-async function readKnown(indexFile: string): Promise<Known | null> {
-  try {
-    return JSON.parse(await readFile(indexFile, "utf8")) as Known;
-  } catch {
-    return null;
-  }
+function isKnown({ sha256, validator }: Known): boolean {
+  return /^[0-9a-f]{64}$/.test(sha256) && (validator === null || typeof validator === "string");
 }
 
 async function checkLocalHash(path: string, sha256: string, signal: AbortSignal): Promise<void> {
