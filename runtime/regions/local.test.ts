@@ -130,6 +130,17 @@ test("an agent killed -9 leaves no process, and the next start serves the same v
   expect(pidOf(version ?? "")).toBeGreaterThan(0);
 });
 
+test("with a controller that can't start any more, a replica killed -9 answers again: it comes back where the router knows it", async () => {
+  const before = { controller: pidOf("controller"), replica: pidOf("iris") };
+  for (const part of ["state.sqlite-wal", "state.sqlite"]) writeFileSync(join(folder, "data", part), "no database");
+  process.kill(before.controller, "SIGKILL");
+  await until(() => pidOf("controller") !== before.controller);
+  process.kill(before.replica, "SIGKILL");
+  await until(() => pidOf("iris") !== 0 && pidOf("iris") !== before.replica);
+  await until(answers);
+  expect(await apiAnswers()).toBe(false);
+});
+
 test("an ordered end leaves no process and exits with 0", async () => {
   const pids = allPids();
   region.kill("SIGTERM");

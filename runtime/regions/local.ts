@@ -10,6 +10,8 @@ import { ADDRESS_FILE, ENV } from "../contract/names.ts";
 import type { RegionFile } from "../contract/spec/region-file.ts";
 import type { ControllerLaunch, ReplicaLaunch, RouterLaunch, ShadowSource } from "../contract/wire/launch.ts";
 import { UserError } from "../core/errors.ts";
+import { readSnapshot } from "../dataplane/wire/snapshot-file.ts";
+import type { ReplicaId } from "../domain/names.ts";
 import { Agent } from "../node/agent/agent.ts";
 import type { Command } from "../node/agent/child.ts";
 import type { Log } from "../ports/log.ts";
@@ -97,6 +99,7 @@ export async function startLocalRegion(options: LocalRegionOptions): Promise<Loc
       router: (epoch) => nodeCommand("router.ts", ENV.routerLaunch, { ...router, epoch } satisfies RouterLaunch),
     },
     replica: (launch: ReplicaLaunch) => nodeCommand("keeper.ts", ENV.replicaLaunch, launch),
+    lastPortOf: (id) => lastPortOf(router.snapshotFile, id),
     onService: (service, view) => {
       const failure = serviceFailure(service, view, join(dataDir, "logs"));
       if (failure !== null) failed.resolve(failure);
@@ -130,6 +133,12 @@ function checkHost(host: string, file: RegionFile): boolean {
     );
   }
   return !loopback || file.keys.length > 0;
+}
+
+/** Port of a replica in the snapshot that the router keeps, or 0. */
+function lastPortOf(snapshotFile: string, id: ReplicaId): number {
+  const versions = readSnapshot(snapshotFile, () => {})?.versions ?? [];
+  return versions.flatMap(({ replicas }) => replicas).find((replica) => replica.id === id)?.address.port ?? 0;
 }
 
 /** One of the processes beside this file, under the Node that runs this one. */

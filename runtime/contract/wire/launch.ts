@@ -10,8 +10,10 @@ export interface ReplicaLaunch {
   readonly controllerSocket: string;
   /** The region's data folder. */
   readonly dataDir: string;
-  /** Address to listen on; the port is the system's choice and is reported. */
+  /** Address to listen on. */
   readonly host: string;
+  /** Port to listen on where it is free; 0: the system's choice. Which one it became is reported. */
+  readonly port: number;
 }
 
 /** What an agent hands a router on start (ENV.routerLaunch). */

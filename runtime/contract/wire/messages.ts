@@ -1,6 +1,6 @@
 import type { LogLevel } from "../../domain/endpoint.ts";
 import type { RouterLoad } from "../../domain/load.ts";
-import type { EndpointName, Epoch, ReplicaId, VersionId } from "../../domain/names.ts";
+import type { Epoch, ReplicaId, VersionId } from "../../domain/names.ts";
 import type { HostedReplica, Machine, ReplicaReport, ReplicaSet } from "../../domain/replica.ts";
 import type { Generation, Snapshot, SnapshotDiff } from "../../domain/snapshot.ts";
 

@@ -21,6 +21,7 @@ const agent = new Agent({
   host: "127.0.0.1",
   services: { controller: () => command("controller"), router: () => command("router") },
   replica: (launch) => command(launch.id),
+  lastPortOf: () => 0,
   onService: () => {},
   clock: systemClock,
   random: systemRandom,

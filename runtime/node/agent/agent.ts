@@ -30,6 +30,8 @@ export interface AgentOptions {
   readonly host: string;
   readonly services: Readonly<Record<ServiceName, (epoch: Epoch) => Command>>;
   readonly replica: (launch: ReplicaLaunch) => Command;
+  /** Port at which the routers last knew a replica; 0 where they did not. */
+  readonly lastPortOf: (id: ReplicaId) => number;
   /** A service has started, has become ready or has ended. */
   readonly onService: (name: ServiceName, view: Supervised["view"]) => void;
   readonly clock: Clock;
@@ -158,8 +160,11 @@ export class Agent {
 
   #startReplica(id: ReplicaId, version: Version): void {
     const { controllerSocket, dataDir, host } = this.#options;
-    const command = (epoch: Epoch): Command =>
-      this.#options.replica({ id, epoch, version, controllerSocket, dataDir, host });
+    const command = (epoch: Epoch): Command => {
+      // Nobody tells the routers of a new address while the controller is away.
+      const port = this.#link.connected ? 0 : this.#options.lastPortOf(id);
+      return this.#options.replica({ id, epoch, version, controllerSocket, dataDir, host, port });
+    };
     const process = this.#supervise(id, command, REPLICA_POLICY, {
       onChange: () => this.#sayHosted(id),
       onForgotten: () => {

@@ -2,8 +2,6 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { get } from "node:http";
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../adapters/clock.ts";
@@ -17,6 +15,7 @@ import { serveHealth } from "./health-server.ts";
 import { Keeper } from "./keeper.ts";
 import { watchParent } from "./parent.ts";
 import { killTree } from "./process-tree.ts";
+import { replicaPort } from "./replica-port.ts";
 import { ReportLink } from "./report-link.ts";
 
 const READY_POLL_MS = 50;
@@ -60,7 +59,7 @@ export async function runBeside(
     environment,
     scratchDir,
     probeSecret,
-    port: await freePort(launch.host),
+    port: await replicaPort(launch),
     log: (line) => process.stdout.write(`${line}\n`),
   });
   engine = started;
@@ -119,15 +118,4 @@ function readSlots(path: string): Float64Array {
   } catch {
     return new Float64Array(0);
   }
-}
-
-async function freePort(host: string): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve, reject) => {
-    probe.once("error", reject);
-    probe.listen(0, host, resolve);
-  });
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }

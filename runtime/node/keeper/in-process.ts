@@ -7,6 +7,7 @@ import type { Log } from "../../ports/log.ts";
 import type { InProcessRuntime, Probes } from "../../serving/contract.ts";
 import { ReplicaCounters } from "../../serving/replica-counters.ts";
 import { ReplicaServer } from "../../serving/replica-server.ts";
+import { replicaPort } from "./replica-port.ts";
 
 /** How often engines write their gauges: as often as the keeper reports. */
 const GAUGES_MS = 1_000;
@@ -57,7 +58,11 @@ export async function runInProcess(launch: ReplicaLaunch, runtime: InProcessRunt
     probeSecret,
     onFault: (error) => log.error("REQUEST_FAILED", { why: error instanceof Error ? error.message : String(error) }),
   });
-  tell({ kind: "listening", address: await server.listen(launch.host), probes: engine.probes });
+  tell({
+    kind: "listening",
+    address: await server.listen(launch.host, await replicaPort(launch)),
+    probes: engine.probes,
+  });
   const gauges = setInterval(() => engine.refreshGauges(), GAUGES_MS);
 
   await Promise.race([stopAsked, keeper.lost]);

@@ -42,6 +42,7 @@ export function launchOf(
     controllerSocket: join(made.dataDir, "run", "controller.sock"),
     dataDir: made.dataDir,
     host: "127.0.0.1",
+    port: 0,
   };
 }
 

@@ -46,7 +46,7 @@ export async function startReplica(model: ZooModel, dataDir: string): Promise<Re
     },
     log: createLog({ level: "error", human: true }),
   });
-  const launch: ReplicaLaunch = { id, epoch: 1, version, controllerSocket, dataDir, host: "127.0.0.1" };
+  const launch: ReplicaLaunch = { id, epoch: 1, version, controllerSocket, dataDir, host: "127.0.0.1", port: 0 };
   const child = spawn(process.execPath, [KEEPER], {
     env: { ...process.env, [ENV.replicaLaunch]: JSON.stringify(launch) },
     stdio: ["pipe", "pipe", "pipe", "pipe"],
