@@ -59,6 +59,11 @@ describe.skipIf(!existsSync(CHROMIUM))("the console (needs /usr/bin/chromium: ap
     expect(Number.parseFloat(p50 ?? "")).toBeCloseTo(1.5, 0);
     expect(Number.parseFloat(p99 ?? "")).toBeGreaterThan(5);
     expect([inFlight, ready]).toEqual(["1 / 6", "2 / 2"]);
+    const names = await page.locator("tbody th a").allTextContents();
+    expect(names).toEqual(["churn", "agent-tools", "embed", "iris", "night-batch", "smollm2"]);
+    await row("churn").getByText("penstock delete churn").waitFor();
+    await page.getByRole("link", { name: "Endpoints 2 not well" }).waitFor();
+    expect(await page.title()).toBe("(2 not well) endpoints · Penstock");
     expect(fixture.errors).toEqual([]);
   });
 
@@ -261,9 +266,10 @@ describe.skipIf(!existsSync(CHROMIUM))("the console (needs /usr/bin/chromium: ap
     await page.keyboard.press("j");
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("k");
-    expect(await focused()).toBe("agent-tools");
+    // The list begins with what failed.
+    expect(await focused()).toBe("churn");
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "agent-tools" }).waitFor();
+    await page.getByRole("heading", { name: "churn" }).waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("heading", { name: "Endpoints" }).waitFor();
     await page.keyboard.press("/");

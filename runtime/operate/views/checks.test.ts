@@ -38,7 +38,7 @@ test("a router that is silent for over 5 s fails; one that lacks the newest snap
   expect(verdicts(wellBoard(), 6_001)["router router"]).toBe("fail");
   const board = wellBoard();
   const generation = { incarnation: 1, number: 2 };
-  board.put("snapshot", "region", { generation, endpoints: [], versions: [], keys: [], keysRequired: false });
+  board.put("snapshot", "region", { generation });
   expect(verdicts(board)["router router"]).toBe("warn");
 });
 

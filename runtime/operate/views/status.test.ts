@@ -123,7 +123,7 @@ test("a replica that crashes or is stuck degrades; with none ready and all given
     serves(board);
     board.put("replica", `${iris}-0`, aReport({ phase: "stuck" }));
   });
-  expect(stuck).toMatchObject({ word: "degraded", todo: `See \`penstock logs ${iris}-0\`.` });
+  expect(stuck).toMatchObject({ word: "degraded", todo: `See \`penstock logs --source ${iris}-0\`.` });
 });
 
 test("a report of an older start says nothing of the process that runs now", () => {

@@ -112,7 +112,7 @@ function troubleOf(serving: readonly VersionView[], replicas: readonly ReplicaVi
   const ready = serving.reduce((sum, version) => sum + version.scale.ready, 0);
   const reason = `${count(bad.length, "replica")} not well (${first.id}: ${first.word}), ${ready} ready`;
   const allGivenUp = ready === 0 && bad.every((replica) => replica.word === "crash-loop");
-  return say(allGivenUp ? "failed" : "degraded", reason, `See \`penstock logs ${first.id}\`.`);
+  return say(allGivenUp ? "failed" : "degraded", reason, `See \`penstock logs --source ${first.id}\`.`);
 }
 
 /** Replicas the version wants and may have. */

@@ -13,8 +13,8 @@ export function Call({ endpoint }: { readonly endpoint: EndpointView }) {
   return (
     <section aria-labelledby="call-title">
       <h2 id="call-title">Call it</h2>
-      {doors.length === 0 ? (
-        <p class="faint">The lines stand here once its first version is known.</p>
+      {doors.length === 0 || endpoint.status.word === "failed" ? (
+        <p class="faint">The lines stand here once a version of it serves.</p>
       ) : (
         <>
           <CopyLine label="one request" text={curlLine({ name, doors, metadata }, reach)} />

@@ -17,6 +17,8 @@ export interface ChartSpec {
   readonly title: string;
   readonly unit: string;
   readonly lines: readonly ChartLine[];
+  /** Said where nothing is known in the whole window. */
+  readonly whenEmpty: string;
   /** Text of a value in the chart's legend. */
   readonly text: (value: number | null) => string;
   /** The y axis reaches at least this high, so that idle noise is not drawn as a mountain. */
@@ -27,6 +29,7 @@ export interface ChartSpec {
 export const CHARTS: readonly ChartSpec[] = [
   {
     title: "Requests",
+    whenEmpty: "no router has reported",
     unit: "per second",
     text: numberText,
     leastTop: 1,
@@ -38,6 +41,7 @@ export const CHARTS: readonly ChartSpec[] = [
   },
   {
     title: "Latency",
+    whenEmpty: "no request yet",
     unit: "at the router",
     text: latencyText,
     leastTop: 1,
@@ -48,6 +52,7 @@ export const CHARTS: readonly ChartSpec[] = [
   },
   {
     title: "In flight",
+    whenEmpty: "no router has reported",
     unit: "against target",
     text: numberText,
     leastTop: 2,
@@ -58,6 +63,7 @@ export const CHARTS: readonly ChartSpec[] = [
   },
   {
     title: "Replicas",
+    whenEmpty: "nothing known yet",
     unit: "ready, desired",
     text: numberText,
     leastTop: 2,
@@ -68,6 +74,7 @@ export const CHARTS: readonly ChartSpec[] = [
   },
   {
     title: "Queue",
+    whenEmpty: "no router has reported",
     unit: "requests waiting",
     text: numberText,
     leastTop: 2,
@@ -75,6 +82,7 @@ export const CHARTS: readonly ChartSpec[] = [
   },
   {
     title: "CPU",
+    whenEmpty: "no replica has reported",
     unit: "cores, all replicas",
     text: (value) => (value === null ? "-" : value.toFixed(2)),
     leastTop: 0.5,
@@ -82,6 +90,7 @@ export const CHARTS: readonly ChartSpec[] = [
   },
   {
     title: "Cold starts",
+    whenEmpty: "no router has reported",
     unit: "total",
     text: numberText,
     leastTop: 2,

@@ -43,6 +43,7 @@ export function Chart({
 
   const index = hovered ?? (slice === null ? 0 : slice.atMs.length - 1);
   const values = spec.lines.map(({ column }) => spec.text(slice?.columns[column][index] ?? null));
+  const isEmpty = spec.lines.every(({ column }) => slice?.columns[column].every((value) => value === null) ?? true);
   const summary = spec.lines.map(({ label }, at) => `${label} ${values[at]}`).join(", ");
   return (
     <figure class="chart">
@@ -57,13 +58,16 @@ export function Chart({
           ))}
         </span>
       </figcaption>
-      <div
-        ref={host}
-        class="plot"
-        role="img"
-        aria-label={`${spec.title}: ${summary}`}
-        style={{ height: `${HEIGHT_PX}px` }}
-      />
+      <div class="plot-box">
+        <div
+          ref={host}
+          class="plot"
+          role="img"
+          aria-label={`${spec.title}: ${summary}`}
+          style={{ height: `${HEIGHT_PX}px` }}
+        />
+        {isEmpty && <span class="plot-empty faint">{spec.whenEmpty}</span>}
+      </div>
     </figure>
   );
 }

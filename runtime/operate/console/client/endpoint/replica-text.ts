@@ -15,5 +15,5 @@ export function progressText(inFlight: number, progress: Progress | undefined, n
     if (isFresh) return "now";
     return inFlight === 0 ? "idle" : agoText(progress.movedAtMs, nowMs);
   }
-  return inFlight === 0 ? "idle" : "none seen";
+  return inFlight === 0 ? "idle" : "none yet";
 }

@@ -5,11 +5,12 @@ import { usePicture } from "../live/console-context.ts";
 import { CopyLine } from "../parts/copy-line.tsx";
 import { Meter } from "../parts/meter.tsx";
 import { Empty } from "../parts/notice.tsx";
+import { Prose } from "../parts/prose.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { hrefOf } from "../shell/route.ts";
 import { goTo } from "../shell/use-route.ts";
 import { ROW_ATTRIBUTE, SEARCH_ATTRIBUTE } from "../shell/use-shortcuts.ts";
-import { capacityOf, filterEndpoints, runtimesOf, totalsOf } from "./select.ts";
+import { capacityOf, filterEndpoints, isUnwell, runtimesOf, totalsOf, worstFirst } from "./select.ts";
 import { SparkLine } from "./spark-line.tsx";
 
 /** All endpoints of the region, a row each. */
@@ -18,7 +19,7 @@ export function EndpointsPage() {
   const [filter, setFilter] = useState("");
   if (endpoints === null) return <p class="faint">Asking the region for its endpoints…</p>;
   if (endpoints.length === 0) return <NoEndpoint />;
-  const shown = filterEndpoints(endpoints, filter);
+  const shown = worstFirst(filterEndpoints(endpoints, filter));
   return (
     <>
       <div class="page-head">
@@ -122,7 +123,7 @@ function EndpointRow({ endpoint }: { readonly endpoint: EndpointView }) {
   const route = { page: "endpoint", name } as const;
   const { wanted, ready } = scale;
   return (
-    <tr class="opens" onClick={() => goTo(route)}>
+    <tr class={`opens ${isUnwell(endpoint) ? `unwell-${status.word}` : ""}`} onClick={() => goTo(route)}>
       <th scope="row">
         <a href={hrefOf(route)} {...{ [ROW_ATTRIBUTE]: "" }}>
           {name}
@@ -134,6 +135,11 @@ function EndpointRow({ endpoint }: { readonly endpoint: EndpointView }) {
         <span class="under faint" title={status.todo === null ? status.reason : `${status.reason}. ${status.todo}`}>
           {status.reason}
         </span>
+        {isUnwell(endpoint) && status.todo !== null && (
+          <span class="under todo">
+            <Prose text={status.todo} />
+          </span>
+        )}
       </td>
       <td class="wide">
         <SparkLine readings={sparks.get(name) ?? []} />

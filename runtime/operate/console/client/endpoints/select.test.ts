@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { EndpointView } from "../../../views/endpoint-view.ts";
-import { capacityOf, filterEndpoints, totalsOf } from "./select.ts";
+import { capacityOf, filterEndpoints, totalsOf, worstFirst } from "./select.ts";
 
 function endpoint(name: string, word: string, runtime: string, fields: object = {}): EndpointView {
   return {
@@ -40,4 +40,9 @@ test("what ready replicas should carry is unknown until a target is", () => {
 
 test("the totals count failed and degraded endpoints as not well", () => {
   expect(totalsOf(all)).toEqual({ endpoints: 3, unwell: 1, qps: 6, inFlight: 3, ready: 3, wanted: 6 });
+});
+
+test("what failed stands first, then what is degraded, the others in their order", () => {
+  const some = [endpoint("a", "ready", "onnx"), ...all, endpoint("z", "failed", "onnx")];
+  expect(worstFirst(some).map(({ name }) => name)).toEqual(["z", "chat", "a", "iris", "new"]);
 });

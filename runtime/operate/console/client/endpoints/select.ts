@@ -10,6 +10,19 @@ export function filterEndpoints(endpoints: readonly EndpointView[], text: string
   });
 }
 
+/** Whether somebody should look at it: it failed or is degraded. */
+export function isUnwell({ status }: Pick<EndpointView, "status">): boolean {
+  return status.word === "failed" || status.word === "degraded";
+}
+
+const RANK_OF_WORD: Readonly<Partial<Record<EndpointView["status"]["word"], number>>> = { failed: 0, degraded: 1 };
+
+/** The endpoints with those first that failed, then those that are degraded; within each in the order they came. */
+export function worstFirst(endpoints: readonly EndpointView[]): readonly EndpointView[] {
+  const rank = ({ status }: EndpointView): number => RANK_OF_WORD[status.word] ?? 2;
+  return endpoints.toSorted((a, b) => rank(a) - rank(b));
+}
+
 /** The runtimes of an endpoint's versions, each once. */
 export function runtimesOf({ versions, spec }: EndpointView): readonly string[] {
   const runtimes = [...new Set(versions.map((version) => version.runtime))];
@@ -39,7 +52,7 @@ export function totalsOf(endpoints: readonly EndpointView[]): Totals {
   const sum = (of: (endpoint: EndpointView) => number) => endpoints.reduce((total, one) => total + of(one), 0);
   return {
     endpoints: endpoints.length,
-    unwell: endpoints.filter(({ status }) => status.word === "failed" || status.word === "degraded").length,
+    unwell: endpoints.filter(isUnwell).length,
     qps: sum(({ load }) => load.qps),
     inFlight: sum(({ load }) => load.inFlight),
     ready: sum(({ scale }) => scale.ready),

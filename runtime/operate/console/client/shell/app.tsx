@@ -1,7 +1,8 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { DecisionsPage } from "../decisions/decisions-page.tsx";
 import { EndpointPage } from "../endpoint/endpoint-page.tsx";
 import { EndpointsPage } from "../endpoints/endpoints-page.tsx";
+import { isUnwell } from "../endpoints/select.ts";
 import { usePicture } from "../live/console-context.ts";
 import { LogsPage } from "../logs/logs-page.tsx";
 import { Said } from "../parts/said.tsx";
@@ -19,7 +20,11 @@ import { useShortcuts } from "./use-shortcuts.ts";
 export function App() {
   const route = useRoute();
   const { theme, toggle } = useTheme();
-  const { connection } = usePicture();
+  const { connection, endpoints } = usePicture();
+  const unwell = (endpoints ?? []).filter(isUnwell).length;
+  useEffect(() => {
+    document.title = titleOf(route, unwell);
+  }, [route, unwell]);
   const [isHelpOpen, setHelpOpen] = useState(false);
   useShortcuts({
     help: () => setHelpOpen(true),
@@ -32,7 +37,14 @@ export function App() {
       <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
         Skip to the content
       </button>
-      <Header route={route} theme={theme} onTheme={toggle} onHelp={() => setHelpOpen(true)} connection={connection} />
+      <Header
+        route={route}
+        theme={theme}
+        connection={connection}
+        unwell={unwell}
+        onTheme={toggle}
+        onHelp={() => setHelpOpen(true)}
+      />
       {connection.kind === "away" && <AwayBanner why={connection.why} sinceMs={connection.sinceMs} />}
       <main id="main" tabIndex={-1} class={isAway ? "stale" : ""} aria-busy={connection.kind === "connecting"}>
         {connection.kind === "refused" ? (
@@ -61,6 +73,12 @@ function Page({ route, theme }: { readonly route: Route; readonly theme: Theme }
     case "region":
       return <RegionPage />;
   }
+}
+
+/** The tab's title: where one is, and how many endpoints need a look, also while another tab is open. */
+function titleOf(route: Route, unwell: number): string {
+  const where = route.page === "endpoint" ? route.name : route.page;
+  return `${unwell === 0 ? "" : `(${unwell} not well) `}${where} · Penstock`;
 }
 
 /** Where Escape leads: out of an open decision, else to the list. */

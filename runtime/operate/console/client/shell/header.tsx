@@ -21,12 +21,15 @@ export function Header({
   route,
   theme,
   connection,
+  unwell,
   onTheme,
   onHelp,
 }: {
   readonly route: Route;
   readonly theme: Theme;
   readonly connection: Connection;
+  /** Endpoints that somebody should look at. */
+  readonly unwell: number;
   readonly onTheme: () => void;
   readonly onHelp: () => void;
 }) {
@@ -44,6 +47,12 @@ export function Header({
         {PAGES.map(({ label, route: target }) => (
           <a key={label} href={hrefOf(target)} aria-current={isCurrent(target.page) ? "page" : undefined}>
             {label}
+            {target.page === "endpoints" && unwell > 0 && (
+              <span class="count" title={`${unwell} not well`}>
+                {unwell}
+                <span class="unseen"> not well</span>
+              </span>
+            )}
           </a>
         ))}
       </nav>
