@@ -1,5 +1,5 @@
 import type { Controller } from "../core/controller.ts";
-import { type BoardView, type FactName, type Facts, REGION_KEY } from "../domain/board.ts";
+import type { BoardView, FactName, Facts } from "../domain/board.ts";
 import type { RouterLoad } from "../domain/load.ts";
 import type { VersionId } from "../domain/names.ts";
 import type { Generation } from "../domain/snapshot.ts";
@@ -15,7 +15,8 @@ import { autoscaler } from "./autoscaler/autoscaler.ts";
 import { capacity } from "./capacity/controller.ts";
 import { fleet } from "./fleet/controller.ts";
 import { HostHand } from "./fleet/hand.ts";
-import { publisherOf } from "./publisher/controller.ts";
+import { SnapshotBook } from "./publisher/book.ts";
+import { publisher } from "./publisher/controller.ts";
 import { type RouterLink, SnapshotSender } from "./publisher/send.ts";
 import { rollout } from "./rollout/controller.ts";
 
@@ -55,7 +56,7 @@ export interface RegionControl {
   stop(): void;
 }
 
-const LAWS = { rollout, autoscaler, capacity, fleet };
+const LAWS = { rollout, autoscaler, capacity, fleet, publisher };
 /** The laws that a region is run by; the simulator puts others in their place to compare. */
 export type Laws = typeof LAWS;
 
@@ -67,7 +68,7 @@ export function assemble(ports: RegionPorts, laws: Partial<Laws> = {}): RegionCo
   const loads = new RouterLoads(board, board.writer("routerLoad"), clock);
   const replicas = new ReplicaFacts(board, clock);
   const hand = new HostHand(board, host, clock);
-  const sender = new SnapshotSender(clock, routers);
+  const sender = new SnapshotSender(board, clock, routers);
   const control = {
     board,
     incarnation: specs.nextIncarnation(),
@@ -75,7 +76,9 @@ export function assemble(ports: RegionPorts, laws: Partial<Laws> = {}): RegionCo
     apiKeys: storedWriter(board, specs, "keys"),
     prepared: storedWriter(board, specs, "prepared"),
   };
-  addControllers(driver, board, specs, { ...LAWS, ...laws, publisher: publisherOf(control.incarnation) });
+  const bookWriters = { route: board.writer("route"), snapshot: board.writer("snapshot") };
+  const book = new SnapshotBook(board, bookWriters, sender, control.incarnation);
+  addControllers(driver, board, { specs, book }, { ...LAWS, ...laws });
   const endings: (() => void)[] = [];
   return {
     ...control,
@@ -93,9 +96,8 @@ export function assemble(ports: RegionPorts, laws: Partial<Laws> = {}): RegionCo
         board.subscribe((fact, key) => {
           if (fact === "replicaSet") hand.changed(key);
           if (fact === "hosted") hand.seen(key);
-          if (fact !== "snapshot") return;
-          const snapshot = board.get("snapshot", REGION_KEY);
-          if (snapshot.kind === "known") sender.changed(snapshot.value);
+          if (fact === "keys") book.keysChanged();
+          if (fact === "machine") book.look();
         }),
       );
       driver.start();
@@ -119,8 +121,8 @@ export function assemble(ports: RegionPorts, laws: Partial<Laws> = {}): RegionCo
 function addControllers(
   driver: Driver,
   board: Board,
-  specs: SpecStore,
-  laws: Laws & { readonly publisher: ReturnType<typeof publisherOf> },
+  { specs, book }: { readonly specs: SpecStore; readonly book: SnapshotBook },
+  laws: Laws,
 ): void {
   driver.add({
     controller: laws.rollout,
@@ -144,8 +146,8 @@ function addControllers(
   });
   driver.add({
     controller: laws.publisher,
-    listens: ["spec", "prepared", "rollout", "wanted", "replicaSet", "replica", "hosted", "machine", "keys"],
-    publish: oneFact(board.writer("snapshot")),
+    listens: ["spec", "prepared", "rollout", "wanted", "replicaSet", "replica", "hosted", "machine"],
+    publish: (endpoint, route) => book.decided(endpoint, route),
   });
 }
 

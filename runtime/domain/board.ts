@@ -1,9 +1,10 @@
 import type { Known } from "../core/known.ts";
 import type { EndpointSpec } from "./endpoint.ts";
 import type { RouterLoad } from "./load.ts";
+import type { ReplicaId, VersionId } from "./names.ts";
 import type { Granted, HostedReplica, Machine, ReplicaReport, ReplicaSet, Wanted } from "./replica.ts";
-import type { Prepared, Rollout } from "./rollout.ts";
-import type { Snapshot } from "./snapshot.ts";
+import type { LoadTime, Prepared, Rollout } from "./rollout.ts";
+import type { Published, Route } from "./snapshot.ts";
 
 /** Every fact and the type of its value; the comment names its key and its only writer. */
 export interface Facts {
@@ -19,12 +20,16 @@ export interface Facts {
   readonly granted: Granted;
   /** version; fleet. */
   readonly replicaSet: ReplicaSet;
-  /** `region`; publisher. */
-  readonly snapshot: Snapshot;
+  /** endpoint; publisher. */
+  readonly route: Route;
+  /** `region`; publisher's hand, which numbers what it sends to the routers. */
+  readonly snapshot: Published;
   /** replica; its keeper. */
   readonly replica: ReplicaReport;
   /** replica; the agent. */
   readonly hosted: HostedReplica;
+  /** runtime; whoever takes the keepers' reports: the longest start seen since this process began. */
+  readonly loadTime: LoadTime;
   /** machine; the agent. */
   readonly machine: Machine;
   /** router; that router. */
@@ -50,11 +55,16 @@ export interface ApiKey {
 /** Name of a fact. */
 export type FactName = keyof Facts;
 
+/** Facts whose keys are replicas. */
+export type ReplicaFact = "replica" | "hosted";
+
 /** Read access to the Board: the newest value of each fact, with its age and generation. */
 export interface BoardView {
   get<F extends FactName>(fact: F, key: string): Known<Facts[F]>;
   /** The keys that have a value, sorted. */
   keys(fact: FactName): readonly string[];
+  /** The keys of one version's replicas that have a value, sorted. Cost: none of other versions' replicas. */
+  replicasOf(fact: ReplicaFact, version: VersionId): readonly ReplicaId[];
 }
 
 /** Key of facts that exist once per region. */

@@ -1,5 +1,6 @@
+import { oncePer } from "../core/once-per.ts";
 import type { MonoMs } from "../core/time.ts";
-import type { EndpointName, Epoch, ReplicaId, VersionId } from "./names.ts";
+import { type EndpointName, type Epoch, type ReplicaId, type VersionId, versionOfReplica } from "./names.ts";
 import type { Generation } from "./snapshot.ts";
 
 /**
@@ -65,4 +66,29 @@ export interface RouterLoad {
   readonly versions: readonly VersionLoad[];
   /** All replicas of its snapshot and all others with work left: a replica not listed has nothing here. */
   readonly replicas: readonly ReplicaLoad[];
+}
+
+/** The rows of one version in a router's report. */
+interface VersionRows {
+  readonly version: VersionLoad | null;
+  readonly replicas: readonly ReplicaLoad[];
+}
+
+const NO_ROWS: VersionRows = { version: null, replicas: [] };
+
+const rowsByVersion = oncePer((load: RouterLoad): ReadonlyMap<VersionId, VersionRows> => {
+  const rows = new Map<VersionId, { version: VersionLoad | null; replicas: ReplicaLoad[] }>();
+  const rowsOf = (id: VersionId) => {
+    const known = rows.get(id) ?? { version: null, replicas: [] };
+    rows.set(id, known);
+    return known;
+  };
+  for (const row of load.versions) rowsOf(row.version).version = row;
+  for (const row of load.replicas) rowsOf(versionOfReplica(row.replica)).replicas.push(row);
+  return rows;
+});
+
+/** What a router says of one version and its replicas. Cost: one pass over the report at its first call, a look-up then. */
+export function loadOfVersion(load: RouterLoad, version: VersionId): VersionRows {
+  return rowsByVersion(load).get(version) ?? NO_ROWS;
 }

@@ -1,6 +1,6 @@
 import type { MonoMs, WallMs } from "../core/time.ts";
 import type { EndpointName, VersionId } from "./names.ts";
-import type { Version } from "./version.ts";
+import type { RuntimeKind, Version } from "./version.ts";
 
 /** State of making a version out of what a spec names (fetch, look, hash, lock its environment): the `prepared` fact. */
 export interface Prepared {
@@ -53,4 +53,11 @@ export interface Rollout {
 /** The version entry of an id, or null. */
 export function rolledVersion(rollout: Rollout, id: VersionId): RolledVersion | null {
   return rollout.versions.find((rolled) => rolled.version.id === id) ?? null;
+}
+
+/** A measured load: from process start to ready, of an artifact of this size. The `loadTime` fact holds each runtime's longest. */
+export interface LoadTime {
+  readonly runtime: RuntimeKind;
+  readonly startupMs: number;
+  readonly sizeBytes: number;
 }

@@ -4,7 +4,21 @@ import type { Address } from "./replica.ts";
 import type { Door } from "./version.ts";
 
 /**
- * All that a router needs to serve: the `snapshot` fact. Routers hold the last one for ever, also on disk.
+ * What routers need of one endpoint: the `route` fact. `endpoint` is null once its user deleted it and its last replicas
+ * still drain. Versions stand in the order of their ids.
+ */
+export interface Route {
+  readonly endpoint: SnapshotEndpoint | null;
+  readonly versions: readonly SnapshotVersion[];
+}
+
+/** The newest snapshot: the `snapshot` fact. Its content is the routes and the keys on the Board. */
+export interface Published {
+  readonly generation: Generation;
+}
+
+/**
+ * All that a router needs to serve, every route in one. Routers hold the last one for ever, also on disk.
  * `generation` is (incarnation of the controller, number): larger is newer, compared in that order.
  */
 export interface Snapshot {
@@ -68,4 +82,41 @@ export interface SnapshotKey {
 /** Negative, 0 or positive as `a` is older than, equal to or newer than `b`. */
 export function compareGenerations(a: Generation, b: Generation): number {
   return a.incarnation - b.incarnation || a.number - b.number;
+}
+
+/** Rows that changed between two generations: what a router that holds `from` is sent. */
+export interface SnapshotDiff {
+  readonly kind: "snapshotDiff";
+  readonly from: Generation;
+  readonly to: Generation;
+  readonly endpoints: readonly SnapshotEndpoint[];
+  readonly removedEndpoints: readonly EndpointName[];
+  readonly versions: readonly SnapshotVersion[];
+  readonly removedVersions: readonly VersionId[];
+  readonly keys: Snapshot["keys"] | null;
+  readonly keysRequired: boolean;
+}
+
+/** The snapshot after a diff, or null where the diff starts from another one (a gap: ask for the whole). */
+export function applyDiff(held: Snapshot, diff: SnapshotDiff): Snapshot | null {
+  if (compareGenerations(held.generation, diff.from) !== 0) return null;
+  return {
+    generation: diff.to,
+    endpoints: merge(held.endpoints, diff.endpoints, diff.removedEndpoints, (endpoint) => endpoint.name),
+    versions: merge(held.versions, diff.versions, diff.removedVersions, (version) => version.id),
+    keys: diff.keys ?? held.keys,
+    keysRequired: diff.keysRequired,
+  };
+}
+
+function merge<T>(
+  held: readonly T[],
+  changed: readonly T[],
+  removed: readonly string[],
+  idOf: (row: T) => string,
+): T[] {
+  const rows = new Map(held.map((row) => [idOf(row), row]));
+  for (const id of removed) rows.delete(id);
+  for (const row of changed) rows.set(idOf(row), row);
+  return [...rows.values()];
 }

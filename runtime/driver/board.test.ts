@@ -1,9 +1,16 @@
+import fc from "fast-check";
 import { expect, it } from "vitest";
 import { FakeClock } from "../../test/support/fake-clock.ts";
 import { MemorySpecStore } from "../../test/support/memory-stores.ts";
 import { specOf } from "../../test/support/specs.ts";
+import { versionOfReplica } from "../domain/names.ts";
+import type { HostedReplica } from "../domain/replica.ts";
 import { Board, storedWriter } from "./board.ts";
 
+const hosted = (id: string): HostedReplica => {
+  const quiet = { pid: null, failedStarts: 0, lastExit: null, lastLog: [] };
+  return { id, version: versionOfReplica(id), epoch: 1, state: "running", ...quiet };
+};
 const granted = (replicas: number) => ({ version: "iris-1", replicas });
 
 it("hands out the writer of a fact once", () => {
@@ -36,6 +43,25 @@ it("lists keys sorted, whatever the order of writing", () => {
   for (const key of ["c", "a", "b"]) writer.set(key, granted(1));
   writer.remove("b");
   expect(board.keys("granted")).toEqual(["a", "c"]);
+});
+
+it("finds a version's replicas as a scan of all would, whatever was written and removed", () => {
+  const steps = fc.array(fc.record({ id: fc.constantFrom("a-1-1", "a-1-2", "a-1-10", "b-1-1"), gone: fc.boolean() }));
+  fc.assert(
+    fc.property(steps, (writes) => {
+      const board = new Board(new FakeClock());
+      const writer = board.writer("hosted");
+      for (const { id, gone } of writes) {
+        if (gone) writer.remove(id);
+        else writer.set(id, hosted(id));
+      }
+      for (const version of ["a-1", "b-1", "c-1"]) {
+        const scanned = board.keys("hosted").filter((id) => versionOfReplica(id) === version);
+        expect(board.replicasOf("hosted", version)).toEqual(scanned);
+        expect(board.replicasOf("replica", version)).toEqual([]);
+      }
+    }),
+  );
 });
 
 it("finds stored facts again, and shows nothing that is not on disk", () => {

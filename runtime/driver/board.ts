@@ -3,7 +3,8 @@ import { canonicalJson } from "../core/canonical.ts";
 import type { Plain } from "../core/controller.ts";
 import { type Known, missing } from "../core/known.ts";
 import type { MonoMs } from "../core/time.ts";
-import type { BoardView, FactName, Facts } from "../domain/board.ts";
+import type { BoardView, FactName, Facts, ReplicaFact } from "../domain/board.ts";
+import { type ReplicaId, type VersionId, versionOfReplica } from "../domain/names.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { SpecStore } from "../ports/stores.ts";
 
@@ -38,6 +39,11 @@ export class Board implements LiveBoard {
   readonly #clock: Clock;
   readonly #cells = new Map<FactName, Map<string, Cell>>();
   readonly #sortedKeys = new Map<FactName, readonly string[]>();
+  /** Keys of the facts of replicas by their version. */
+  readonly #byVersion: Readonly<Record<ReplicaFact, Map<VersionId, Set<ReplicaId>>>> = {
+    replica: new Map(),
+    hosted: new Map(),
+  };
   readonly #writers = new Set<FactName>();
   readonly #listeners = new Set<FactListener>();
   #generation = 0;
@@ -71,6 +77,10 @@ export class Board implements LiveBoard {
     return fresh;
   }
 
+  replicasOf(fact: ReplicaFact, version: VersionId): readonly ReplicaId[] {
+    return [...(this.#byVersion[fact].get(version) ?? [])].sort();
+  }
+
   subscribe(listener: FactListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -86,7 +96,7 @@ export class Board implements LiveBoard {
       before.atMs = atMs;
       return;
     }
-    if (before === undefined) this.#sortedKeys.delete(fact);
+    if (before === undefined) this.#keyAdded(fact, key);
     this.#generation += 1;
     cells.set(key, { value, text, generation: this.#generation, atMs });
     this.#tell(fact, key);
@@ -94,13 +104,36 @@ export class Board implements LiveBoard {
 
   #remove(fact: FactName, key: string): void {
     if (this.#cells.get(fact)?.delete(key) !== true) return;
-    this.#sortedKeys.delete(fact);
+    this.#keyGone(fact, key);
     this.#tell(fact, key);
+  }
+
+  #keyAdded(fact: FactName, key: string): void {
+    this.#sortedKeys.delete(fact);
+    if (!isReplicaFact(fact)) return;
+    const ofFact = this.#byVersion[fact];
+    const version = versionOfReplica(key);
+    const replicas = ofFact.get(version) ?? new Set<ReplicaId>();
+    ofFact.set(version, replicas.add(key));
+  }
+
+  #keyGone(fact: FactName, key: string): void {
+    this.#sortedKeys.delete(fact);
+    if (!isReplicaFact(fact)) return;
+    const ofFact = this.#byVersion[fact];
+    const version = versionOfReplica(key);
+    const replicas = ofFact.get(version);
+    replicas?.delete(key);
+    if (replicas?.size === 0) ofFact.delete(version);
   }
 
   #tell(fact: FactName, key: string): void {
     for (const listener of this.#listeners) listener(fact, key);
   }
+}
+
+function isReplicaFact(fact: FactName): fact is ReplicaFact {
+  return fact === "replica" || fact === "hosted";
 }
 
 /**

@@ -3,17 +3,21 @@ import { type BoardView, type FactName, REGION_KEY } from "../domain/board.ts";
 import { endpointOfVersion, versionOfReplica } from "../domain/names.ts";
 import { rolledVersion } from "../domain/rollout.ts";
 
+type Keyed = "endpoint" | "version" | "replica" | "router" | "machine" | "runtime" | "region";
+
 /** What the keys of each fact name. */
-const KEYED_BY: Readonly<Record<FactName, "endpoint" | "version" | "replica" | "router" | "machine" | "region">> = {
+const KEYED_BY: Readonly<Record<FactName, Keyed>> = {
   spec: "endpoint",
   prepared: "endpoint",
   rollout: "endpoint",
   wanted: "version",
   granted: "version",
   replicaSet: "version",
+  route: "endpoint",
   snapshot: "region",
   replica: "replica",
   hosted: "replica",
+  loadTime: "runtime",
   machine: "machine",
   routerLoad: "router",
   keys: "region",

@@ -1,4 +1,6 @@
+import { endpointOfVersion } from "../domain/names.ts";
 import type { HostedReplica, Machine, ReplicaReport } from "../domain/replica.ts";
+import { rolledVersion } from "../domain/rollout.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ReplicaHostObserver } from "../ports/replica-host.ts";
 import type { Board, FactWriter } from "./board.ts";
@@ -12,6 +14,7 @@ export class ReplicaFacts implements ReplicaHostObserver {
   readonly #clock: Clock;
   readonly #hosted: FactWriter<"hosted">;
   readonly #replica: FactWriter<"replica">;
+  readonly #loadTime: FactWriter<"loadTime">;
   readonly #machine: FactWriter<"machine">;
   #cancel: () => void = () => {};
 
@@ -20,6 +23,7 @@ export class ReplicaFacts implements ReplicaHostObserver {
     this.#clock = clock;
     this.#hosted = board.writer("hosted");
     this.#replica = board.writer("replica");
+    this.#loadTime = board.writer("loadTime");
     this.#machine = board.writer("machine");
   }
 
@@ -44,11 +48,25 @@ export class ReplicaFacts implements ReplicaHostObserver {
   }
 
   replica(report: ReplicaReport): void {
-    if (!this.#isOld("replica", report)) this.#replica.set(report.id, report);
+    if (this.#isOld("replica", report)) return;
+    this.#replica.set(report.id, report);
+    this.#noteLoad(report);
   }
 
   machine(name: string, machine: Machine): void {
     this.#machine.set(name, machine);
+  }
+
+  /** Kept as a running maximum: rollouts ask for it at each decision, and would else each read every replica of the region. */
+  #noteLoad({ version: id, startupMs }: ReplicaReport): void {
+    if (startupMs === null) return;
+    const rollout = this.#board.get("rollout", endpointOfVersion(id));
+    const version = rollout.kind === "known" ? rolledVersion(rollout.value, id)?.version : undefined;
+    if (version === undefined) return;
+    const { runtime, artifact } = version;
+    const longest = this.#board.get("loadTime", runtime);
+    if (longest.kind === "known" && longest.value.startupMs >= startupMs) return;
+    this.#loadTime.set(runtime, { runtime, startupMs, sizeBytes: artifact.sizeBytes });
   }
 
   #isOld(fact: "hosted" | "replica", report: { readonly id: string; readonly epoch: number }): boolean {

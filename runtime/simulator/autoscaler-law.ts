@@ -148,6 +148,8 @@ function boardOf(view: LabView, options: AutoscalerLabOptions, load: RouterLoad 
       return { kind: "known", value, atMs: asMonoMs(view.nowMs - ageMs), generation: 1 };
     },
     keys: (fact) => [...(facts[fact]?.keys() ?? [])],
+    // The lab has the one version.
+    replicasOf: (fact) => [...(facts[fact]?.keys() ?? [])],
   };
 }
 

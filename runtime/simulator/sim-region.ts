@@ -108,9 +108,8 @@ export class SimRegion {
       clock: this.clock,
       host: this.host,
       routers: {
-        send: () => {
-          const snapshot = control.board.get("snapshot", REGION_KEY);
-          if (snapshot.kind === "known") this.router.takeSnapshot(snapshot.value);
+        send: (_router, message) => {
+          this.router.take(message);
           return true;
         },
       },

@@ -1,3 +1,5 @@
+import type { ToRouter } from "../contract/wire/messages.ts";
+import { assert } from "../core/assert.ts";
 import type { Uniform } from "../core/prng.ts";
 import { FlowThread } from "../dataplane/flow/flow-thread.ts";
 import type { Asked, Lease } from "../dataplane/flow/lease.ts";
@@ -5,7 +7,7 @@ import { readLoad } from "../dataplane/flow/load.ts";
 import { createFlowMemory, type FlowMemory } from "../dataplane/flow/memory.ts";
 import { type SlotPlan, SlotPlanner } from "../dataplane/flow/slots.ts";
 import type { RouterLoad, VersionLoad } from "../domain/load.ts";
-import type { Snapshot } from "../domain/snapshot.ts";
+import { applyDiff, type Snapshot } from "../domain/snapshot.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { SimHost, SimReplica } from "./sim-host.ts";
 
@@ -38,7 +40,7 @@ export class SimRouter {
   readonly #flow: FlowThread<SimRequest>;
   readonly #running = new Map<string, Set<{ lease: Lease<SimRequest>; abort: () => void }>>();
   #plan: SlotPlan | null = null;
-  #generation: Snapshot["generation"] = { incarnation: 0, number: 0 };
+  #snapshot: Snapshot | null = null;
   #seq = 0;
   #timer: { atMs: number; cancel: () => void } | null = null;
 
@@ -58,8 +60,12 @@ export class SimRouter {
     return this.#rows().reduce((sum, row) => sum + row.inFlight + row.queued, 0);
   }
 
-  takeSnapshot(snapshot: Snapshot): void {
-    this.#generation = snapshot.generation;
+  /** What the controller sends. Requires: a diff starts from what was sent last, as no message is lost here. */
+  take(message: ToRouter): void {
+    const snapshot =
+      message.kind === "snapshot" ? message.snapshot : this.#snapshot && applyDiff(this.#snapshot, message);
+    assert(snapshot !== null, "a diff that starts from no snapshot this router holds");
+    this.#snapshot = snapshot;
     this.#plan = this.#planner.plan(snapshot);
     this.#flow.applyPlan(this.#plan, this.#clock.monoMs());
     this.#pump();
@@ -164,7 +170,7 @@ export class SimRouter {
       epoch: 1,
       seq: ++this.#seq,
       routerMonoMs: nowMs,
-      snapshotGeneration: this.#generation,
+      snapshotGeneration: this.#snapshot?.generation ?? null,
       memoryBytes: null,
       versions,
       replicas,

@@ -185,8 +185,7 @@ export class ConsoleScenario {
     const machine = { cpuCount: 8, memoryBytes: 32 * 2 ** 30, memoryAvailableBytes: 19 * 2 ** 30, bootId: "b" };
     board.put("machine", "this-machine", machine);
     const generation = { incarnation: 1, number: 1 };
-    const empty = { endpoints: [], versions: [], keys: [], keysRequired: false };
-    board.put("snapshot", REGION_KEY, { generation, ...empty });
+    board.put("snapshot", REGION_KEY, { generation });
   }
 
   #decide(version: Version): void {

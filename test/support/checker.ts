@@ -1,4 +1,4 @@
-import { type BoardView, REGION_KEY } from "../../runtime/domain/board.ts";
+import type { BoardView } from "../../runtime/domain/board.ts";
 import { endpointOfVersion } from "../../runtime/domain/names.ts";
 import type { LiveBoard } from "../../runtime/driver/board.ts";
 import type { FakeClock } from "./fake-clock.ts";
@@ -29,7 +29,7 @@ export class Checker implements HostEvents {
       if (this.#board !== board) return;
       if (fact === "rollout") this.#checkRollout(board, key);
       if (fact === "replicaSet") this.#checkSet(board, key);
-      if (fact === "snapshot") this.#checkSnapshot(board);
+      if (fact === "route") this.#checkRoute(board, key);
     });
   }
 
@@ -91,12 +91,10 @@ export class Checker implements HostEvents {
     else if (this.#reachedFloor.has(version)) this.violation(`${version} serves with no replica wanted`);
   }
 
-  #checkSnapshot(board: BoardView): void {
-    const snapshot = board.get("snapshot", REGION_KEY);
-    if (snapshot.kind === "missing") return;
-    for (const { name, split } of snapshot.value.endpoints) {
-      const sum = split.reduce((total, part) => total + part.weight, 0);
-      if (split.length > 0 && sum !== 100) this.violation(`split of ${name} sums to ${sum}`);
-    }
+  #checkRoute(board: BoardView, endpoint: string): void {
+    const route = board.get("route", endpoint);
+    const split = route.kind === "known" ? (route.value.endpoint?.split ?? []) : [];
+    const sum = split.reduce((total, part) => total + part.weight, 0);
+    if (split.length > 0 && sum !== 100) this.violation(`split of ${endpoint} sums to ${sum}`);
   }
 }

@@ -1,7 +1,7 @@
 import type { ToRouter } from "../../runtime/contract/wire/messages.ts";
 import { exponential, splitUniform, type Uniform } from "../../runtime/core/prng.ts";
 import { LATENCY_EDGES_MS, type RouterLoad } from "../../runtime/domain/load.ts";
-import { compareGenerations, type Snapshot, type SnapshotVersion } from "../../runtime/domain/snapshot.ts";
+import { applyDiff, compareGenerations, type Snapshot, type SnapshotVersion } from "../../runtime/domain/snapshot.ts";
 import type { FakeClock } from "./fake-clock.ts";
 import type { ModelledHost, ModelledReplica } from "./modelled-host.ts";
 
@@ -75,14 +75,9 @@ export class ModelledRouter {
     }
     const held = this.#snapshot;
     if (held !== null && compareGenerations(message.to, held.generation) <= 0) return;
-    if (held === null || compareGenerations(message.from, held.generation) !== 0) {
-      this.#mouth.hello(held?.generation ?? null);
-      return;
-    }
-    const endpoints = patch(held.endpoints, message.endpoints, message.removedEndpoints, (row) => row.name);
-    const versions = patch(held.versions, message.versions, message.removedVersions, (row) => row.id);
-    const { keysRequired } = message;
-    this.#hold({ generation: message.to, endpoints, versions, keys: message.keys ?? held.keys, keysRequired });
+    const next = held === null ? null : applyDiff(held, message);
+    if (next === null) this.#mouth.hello(held?.generation ?? null);
+    else this.#hold(next);
   }
 
   /** A request arrives. */
@@ -230,11 +225,4 @@ export class ModelledRouter {
       firstByteMsTotal: 0,
     };
   }
-}
-
-function patch<R>(held: readonly R[], changed: readonly R[], removed: readonly string[], nameOf: (row: R) => string) {
-  const rows = new Map(held.map((row) => [nameOf(row), row]));
-  for (const name of removed) rows.delete(name);
-  for (const row of changed) rows.set(nameOf(row), row);
-  return [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
 }

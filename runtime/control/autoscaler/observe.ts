@@ -1,8 +1,9 @@
 import { ENGINE_GAUGES } from "../../contract/names.ts";
 import type { Known } from "../../core/known.ts";
 import type { BoardView } from "../../domain/board.ts";
+import { loadOfVersion } from "../../domain/load.ts";
 import type { VersionId } from "../../domain/names.ts";
-import { endpointOfVersion, versionOfReplica } from "../../domain/names.ts";
+import { endpointOfVersion } from "../../domain/names.ts";
 import type { ReplicaReport } from "../../domain/replica.ts";
 import type { RolledVersion, Rollout } from "../../domain/rollout.ts";
 import { rolledVersion } from "../../domain/rollout.ts";
@@ -44,14 +45,13 @@ function findRollout(board: BoardView, version: VersionId): { rollout: Rollout; 
 }
 
 function routerRows(board: BoardView, rollout: Rollout): RouterRows[] {
-  const siblings = new Set(rollout.versions.map((rolled) => rolled.version.id));
   const result: RouterRows[] = [];
   for (const key of board.keys("routerLoad")) {
     const known = board.get("routerLoad", key);
     if (known.kind === "missing") continue;
-    const { router, epoch, seq, routerMonoMs, receivedAtMs, versions } = known.value;
-    const rows = versions
-      .filter((row) => siblings.has(row.version))
+    const { router, epoch, seq, routerMonoMs, receivedAtMs } = known.value;
+    const rows = rollout.versions
+      .flatMap(({ version }) => loadOfVersion(known.value, version.id).version ?? [])
       .map(
         (row): LoadRow => ({
           version: row.version,
@@ -76,7 +76,7 @@ function replicasOf(board: BoardView, version: VersionId, cpuCount: number): Rep
     set.kind === "known"
       ? set.value.replicas.filter((replica) => !replica.draining).map((replica) => replica.id)
       : // Before the fleet has spoken (a controller restart), what runs is what its keepers say.
-        board.keys("replica").filter((id) => versionOfReplica(id) === version);
+        board.replicasOf("replica", version);
   const ready: Extract<Known<ReplicaReport>, { kind: "known" }>[] = [];
   const startingSinceMs: (number | null)[] = [];
   let broken = 0;

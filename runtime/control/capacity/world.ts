@@ -1,5 +1,5 @@
 import type { BoardView } from "../../domain/board.ts";
-import { type VersionId, versionOfReplica } from "../../domain/names.ts";
+import type { VersionId } from "../../domain/names.ts";
 import type { Version } from "../../domain/version.ts";
 
 /** What capacity reads of a region. */
@@ -38,7 +38,6 @@ export function observeCapacity(board: BoardView): CapacityWorld {
     const machine = board.get("machine", name);
     return machine.kind === "known" ? [machine.value] : [];
   });
-  const residents = observeResidents(board);
   const versions = board.keys("rollout").flatMap((endpoint) => {
     const rollout = board.get("rollout", endpoint);
     if (rollout.kind === "missing") return [];
@@ -60,10 +59,7 @@ export function observeCapacity(board: BoardView): CapacityWorld {
     versions: versions
       .map(({ version, active, least }) => ({
         active,
-        need: {
-          ...needOf(board, version, active ? least : null),
-          residentBytes: residents.get(version.id) ?? null,
-        },
+        need: needOf(board, version, active ? least : null),
       }))
       .filter(({ active, need }) => active || need.held + need.leaving > 0)
       .map(({ need }) => need)
@@ -72,16 +68,19 @@ export function observeCapacity(board: BoardView): CapacityWorld {
 }
 
 /** `least` is the replicas that its phase asks for; null where the version ends. */
-function needOf(board: BoardView, version: Version, least: number | null): Omit<VersionNeed, "residentBytes"> {
+function needOf(board: BoardView, version: Version, least: number | null): VersionNeed {
   const wanted = board.get("wanted", version.id);
   const { held, leaving } = countReplicas(board, version.id);
   const guaranteed = least ?? 0;
-  const asked = least === null || wanted.kind === "missing" ? 0 : wanted.value.replicas;
+  // Not said yet, as after a restart, is not zero: what runs is asked for, or a serving version would be drained.
+  const said = wanted.kind === "known" ? wanted.value.replicas : held;
+  const asked = least === null ? 0 : said;
   return {
     id: version.id,
     cpuCount: version.run.url === null ? version.run.cpuCount : 0,
     allottedBytes: version.run.memoryBytes,
     artifactBytes: version.artifact.sizeBytes,
+    residentBytes: residentBytesOf(board, version.id),
     wanted: Math.max(asked, guaranteed),
     guaranteed: Math.max(guaranteed, Math.min(1, asked)),
     held,
@@ -90,22 +89,20 @@ function needOf(board: BoardView, version: Version, least: number | null): Omit<
 }
 
 function countReplicas(board: BoardView, version: VersionId): { readonly held: number; readonly leaving: number } {
-  const hosted = board.keys("hosted").filter((id) => versionOfReplica(id) === version);
+  const hosted = board.replicasOf("hosted", version);
   const set = board.get("replicaSet", version);
   if (set.kind === "missing") return { held: hosted.length, leaving: 0 };
   const inSet = new Set(set.value.replicas.map((replica) => replica.id));
   return { held: inSet.size, leaving: hosted.filter((id) => !inSet.has(id)).length };
 }
 
-function observeResidents(board: BoardView): ReadonlyMap<VersionId, number> {
-  const largest = new Map<VersionId, number>();
-  for (const id of board.keys("replica")) {
+/** Largest resident memory of a ready replica of the version, or null where none is. */
+function residentBytesOf(board: BoardView, version: VersionId): number | null {
+  const resident = board.replicasOf("replica", version).flatMap((id) => {
     const report = board.get("replica", id);
-    if (report.kind === "missing" || report.value.phase !== "ready") continue;
-    const version = versionOfReplica(id);
-    largest.set(version, Math.max(largest.get(version) ?? 0, report.value.resources.residentBytes));
-  }
-  return largest;
+    return report.kind === "known" && report.value.phase === "ready" ? [report.value.resources.residentBytes] : [];
+  });
+  return resident.length === 0 ? null : resident.reduce((largest, bytes) => Math.max(largest, bytes));
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

@@ -1,6 +1,7 @@
 import type { BoardView } from "../../domain/board.ts";
 import { REGION_KEY } from "../../domain/board.ts";
-import { type Epoch, endpointOfVersion, type ReplicaId, versionOfReplica } from "../../domain/names.ts";
+import { loadOfVersion } from "../../domain/load.ts";
+import { type Epoch, endpointOfVersion, type ReplicaId } from "../../domain/names.ts";
 import type { HostedReplica, ReplicaPhase } from "../../domain/replica.ts";
 import { rolledVersion, type VersionPhase } from "../../domain/rollout.ts";
 import type { Generation } from "../../domain/snapshot.ts";
@@ -57,16 +58,17 @@ export function observeFleet(board: BoardView, key: string): FleetWorld {
 }
 
 function ofVersion<F extends "hosted" | "replica">(board: BoardView, fact: F, version: string) {
-  return board.keys(fact).flatMap((id) => {
-    const known = versionOfReplica(id) === version ? board.get(fact, id) : null;
-    return known?.kind === "known" ? [known.value] : [];
+  return board.replicasOf(fact, version).flatMap((id) => {
+    const known = board.get(fact, id);
+    return known.kind === "known" ? [known.value] : [];
   });
 }
 
 function observeSnapshot(board: BoardView, version: string): FleetWorld["snapshot"] {
   const snapshot = board.get("snapshot", REGION_KEY);
   if (snapshot.kind === "missing") return null;
-  const row = snapshot.value.versions.find((candidate) => candidate.id === version);
+  const route = board.get("route", endpointOfVersion(version));
+  const row = route.kind === "known" ? route.value.versions.find((candidate) => candidate.id === version) : undefined;
   return {
     generation: snapshot.value.generation,
     open: (row?.replicas ?? []).filter((replica) => !replica.draining).map((replica) => replica.id),
@@ -77,12 +79,12 @@ function observeRouters(board: BoardView, version: string): readonly RouterRows[
   return board.keys("routerLoad").flatMap((name) => {
     const load = board.get("routerLoad", name);
     if (load.kind === "missing") return [];
-    const rows = load.value.replicas.filter((row) => versionOfReplica(row.replica) === version);
+    const { replicas } = loadOfVersion(load.value, version);
     return [
       {
         name,
         generation: load.value.snapshotGeneration,
-        rows: rows.map(({ replica, inFlight, draining }) => ({ id: replica, inFlight, draining })),
+        rows: replicas.map(({ replica, inFlight, draining }) => ({ id: replica, inFlight, draining })),
       },
     ];
   });

@@ -2,14 +2,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { specOf } from "../../../test/support/specs.ts";
 import { asMonoMs, asWallMs } from "../../core/time.ts";
-import { publisherOf } from "./controller.ts";
+import { publisher } from "./controller.ts";
 import { computeHardCap } from "./decide.ts";
 import type { PublisherWorld, VersionRow } from "./world.ts";
 
 const { name, idempotent, timeouts, queue, maxBodyBytes, traceSampleRatio } = specOf("iris");
 const settings = { name, idempotent, timeouts, queue, maxBodyBytes, traceSampleRatio };
 const address = { host: "127.0.0.1", port: 9_000 };
-const publisher = publisherOf(7);
 
 function versionRow(id: string, change: Partial<VersionRow> = {}): VersionRow {
   const plain = { endpoint: "iris", runtime: "onnx" as const, failure: null, url: null, maxInFlight: null };
@@ -17,9 +16,8 @@ function versionRow(id: string, change: Partial<VersionRow> = {}): VersionRow {
 }
 
 function worldOf(versions: readonly VersionRow[], change: Partial<PublisherWorld> = {}): PublisherWorld {
-  const endpoints = [{ settings, runtime: "auto" as const, prepareProblem: null }];
-  const told = { keys: { required: false, keys: [] }, hostKnown: true, unheard: 0 };
-  return { endpoints, versions, ...told, ...change };
+  const endpoint = { settings, runtime: "auto" as const, prepareProblem: null };
+  return { endpoint, versions, hostKnown: true, unheard: 0, ...change };
 }
 
 const decideAt = (world: PublisherWorld, ms: number, memory = publisher.init(null)) =>
@@ -52,17 +50,17 @@ describe("publisher", () => {
 
   it("sends requests to wait for the staging version while nothing serves, and to it alone until it has weight", () => {
     const staging = versionRow("v2", { phase: "staging", weight: 0 });
-    expect(published(worldOf([staging]))?.endpoints[0]?.split).toEqual([{ version: "v2", weight: 100 }]);
-    const both = published(worldOf([versionRow("v1"), staging]))?.endpoints[0];
+    expect(published(worldOf([staging]))?.endpoint?.split).toEqual([{ version: "v2", weight: 100 }]);
+    const both = published(worldOf([versionRow("v1"), staging]))?.endpoint;
     expect([both?.split, both?.doors]).toEqual([[{ version: "v1", weight: 100 }], ["mlflow", "kserve"]]);
   });
 
   it("says why an endpoint can't answer, and says nothing while a version serves", () => {
     const failed = versionRow("v1", { phase: "failed", weight: 0, failure: "its replica ends again and again" });
-    expect(published(worldOf([failed]))?.endpoints[0]?.problem).toContain("its replica ends again and again");
-    const endpoints = [{ settings, runtime: "auto" as const, prepareProblem: "No such file. Check the path." }];
-    expect(published(worldOf([], { endpoints }))?.endpoints[0]?.problem).toBe("No such file. Check the path.");
-    expect(published(worldOf([versionRow("v2")], { endpoints }))?.endpoints[0]?.problem).toBe(null);
+    expect(published(worldOf([failed]))?.endpoint?.problem).toContain("its replica ends again and again");
+    const endpoint = { settings, runtime: "auto" as const, prepareProblem: "No such file. Check the path." };
+    expect(published(worldOf([], { endpoint }))?.endpoint?.problem).toBe("No such file. Check the path.");
+    expect(published(worldOf([versionRow("v2")], { endpoint }))?.endpoint?.problem).toBe(null);
   });
 
   it("after a restart publishes nothing until all that runs has been heard, or 10 s passed", () => {
@@ -75,19 +73,11 @@ describe("publisher", () => {
     expect(decideAt(world, 30, heard.memory).output).toEqual(heard.output);
   });
 
-  it("publishes nothing that would open a region whose keys are not known", () => {
-    expect(decideAt(worldOf([], { keys: null }), 60_000).because.reason).toBe("hold: missing-keys");
-  });
-
-  it("numbers only what differs", () => {
-    const first = decideAt(worldOf([versionRow("v1")]), 0);
-    const same = decideAt(worldOf([versionRow("v1")]), 10, first.memory);
-    const next = decideAt(worldOf([versionRow("v1", { targetConcurrency: 5 })]), 20, same.memory);
-    expect([first, same, next].map(({ output }) => output?.generation)).toEqual([
-      { incarnation: 7, number: 1 },
-      { incarnation: 7, number: 1 },
-      { incarnation: 7, number: 2 },
-    ]);
+  it("goes on listing the draining versions of a deleted endpoint, and ends with the last of them", () => {
+    const draining = versionRow("v1", { phase: "draining", weight: 0 });
+    const left = published(worldOf([draining], { endpoint: null }));
+    expect([left?.endpoint, left?.versions.map(({ id }) => id)]).toEqual([null, ["v1"]]);
+    expect(decideAt(worldOf([], { endpoint: null }), 0).output).toBe(null);
   });
 
   it("puts the path of a custom runtime's base URL before every request", () => {

@@ -1,7 +1,6 @@
-import { canonicalJson } from "../../core/canonical.ts";
-import type { Plain, Verdict } from "../../core/controller.ts";
+import type { Verdict } from "../../core/controller.ts";
 import { asMonoMs, type MonoMs, type Now } from "../../core/time.ts";
-import type { Snapshot, SnapshotEndpoint, SnapshotReplica, SnapshotVersion } from "../../domain/snapshot.ts";
+import type { Route, SnapshotEndpoint, SnapshotReplica, SnapshotVersion } from "../../domain/snapshot.ts";
 import { DOORS_OF_RUNTIME, type Door } from "../../domain/version.ts";
 import type { EndpointFacts, PublisherWorld, VersionRow } from "./world.ts";
 
@@ -16,54 +15,43 @@ const UNLEARNED_TARGET = 4;
  */
 const CAP_PER_TARGET = 1.25;
 
-/** What publisher remembers: the content it published last, to number only what differs. */
+/** What publisher remembers of an endpoint. */
 export interface PublisherMemory {
-  readonly incarnation: number;
   readonly startedAtMs: MonoMs | null;
+  /** What exists is known, so deciding may begin. */
   readonly settled: boolean;
-  readonly last: Snapshot | null;
 }
 
-/** Decides the snapshot that routers serve by. Endpoints, versions and replicas stand in the order of their names. */
+/** Decides an endpoint's route. Versions and replicas stand in the order of their names. */
 export function decidePublisher(
   world: PublisherWorld,
   before: PublisherMemory,
   now: Now,
-): Verdict<PublisherMemory, Snapshot> {
+): Verdict<PublisherMemory, Route> {
   const startedAtMs = before.startedAtMs ?? now.mono;
   const isTold = world.hostKnown && world.unheard === 0;
   const settled = before.settled || isTold || now.mono - startedAtMs >= SETTLE_MS;
-  const memory = { ...before, startedAtMs, settled };
-  const inputs = { endpoints: world.endpoints.length, versions: world.versions.length, unheard: world.unheard };
-  if (!settled || world.keys === null) {
-    const reason = world.keys === null ? "hold: missing-keys" : "hold: restart";
-    const wakeAtMs = settled ? null : asMonoMs(startedAtMs + SETTLE_MS);
-    return { memory, output: before.last, because: { reason, inputs }, wakeAtMs };
+  const memory = { startedAtMs, settled };
+  const inputs = { versions: world.versions.length, unheard: world.unheard };
+  if (!settled) {
+    const wakeAtMs = asMonoMs(startedAtMs + SETTLE_MS);
+    return { memory, output: null, because: { reason: "hold: restart", inputs }, wakeAtMs };
   }
-  const content = {
-    endpoints: world.endpoints.map((endpoint) => endpointOf(endpoint, world.versions)),
-    versions: world.versions.filter((version) => version.phase !== "failed").map(versionOf),
-    keys: world.keys.keys.map(({ hash, name, endpoints, admin }) => ({ hash, name, endpoints, admin })),
-    keysRequired: world.keys.required,
-  };
-  const isSame = before.last !== null && textOf({ ...before.last, ...content }) === textOf(before.last);
-  const number = (before.last?.generation.number ?? 0) + 1;
-  const snapshot: Snapshot = isSame
-    ? before.last
-    : { generation: { incarnation: before.incarnation, number }, ...content };
+  const endpoint = world.endpoint === null ? null : endpointOf(world.endpoint, world.versions);
+  const versions = world.versions.filter((version) => version.phase !== "failed").map(versionOf);
+  const isOver = endpoint === null && versions.length === 0;
   return {
-    memory: { ...memory, last: snapshot },
-    output: snapshot,
-    because: { reason: "publish: as decided", inputs },
+    memory,
+    output: isOver ? null : { endpoint, versions },
+    because: { reason: isOver ? "end: endpoint is deleted" : "publish: as decided", inputs },
     wakeAtMs: null,
   };
 }
 
 function endpointOf(
   { settings, runtime, prepareProblem }: EndpointFacts,
-  all: readonly VersionRow[],
+  versions: readonly VersionRow[],
 ): SnapshotEndpoint {
-  const versions = all.filter((version) => version.endpoint === settings.name);
   const split = splitOf(versions);
   const runtimes = split.flatMap(({ version }) => versions.find(({ id }) => id === version)?.runtime ?? []);
   const doors: readonly Door[] =
@@ -106,5 +94,3 @@ export function computeHardCap(targetConcurrency: number, maxInFlight: number | 
 function basePathOf(url: string | null): string {
   return url === null ? "" : new URL(url).pathname.replace(/\/+$/, "");
 }
-
-const textOf = (snapshot: Snapshot): string => canonicalJson(snapshot as unknown as Plain);

@@ -1,22 +1,33 @@
-import type { SnapshotDiff } from "../../contract/wire/messages.ts";
 import { canonicalJson } from "../../core/canonical.ts";
 import type { Plain } from "../../core/controller.ts";
-import type { Snapshot } from "../../domain/snapshot.ts";
+import type { Route, SnapshotDiff } from "../../domain/snapshot.ts";
 
-/** The rows that differ between two snapshots. Applied to `from` by name it gives `to`. */
-export function diffSnapshots(from: Snapshot, to: Snapshot): SnapshotDiff {
-  const endpoints = changedRows(from.endpoints, to.endpoints, (row) => row.name);
-  const versions = changedRows(from.versions, to.versions, (row) => row.id);
+/** One endpoint's route as a router holds it and as it is now; null where there is none. */
+export interface RouteChange {
+  readonly from: Route | null;
+  readonly to: Route | null;
+}
+
+/** The rows of a diff that differ in these routes. Cost: the rows of these routes. */
+export function diffRoutes(
+  changes: readonly RouteChange[],
+): Pick<SnapshotDiff, "endpoints" | "removedEndpoints" | "versions" | "removedVersions"> {
+  const endpointsOf = (route: Route | null) => (route?.endpoint ? [route.endpoint] : []);
+  const endpoints = changedRows(
+    changes.flatMap(({ from }) => endpointsOf(from)),
+    changes.flatMap(({ to }) => endpointsOf(to)),
+    (row) => row.name,
+  );
+  const versions = changedRows(
+    changes.flatMap(({ from }) => from?.versions ?? []),
+    changes.flatMap(({ to }) => to?.versions ?? []),
+    (row) => row.id,
+  );
   return {
-    kind: "snapshotDiff",
-    from: from.generation,
-    to: to.generation,
     endpoints: endpoints.changed,
     removedEndpoints: endpoints.removed,
     versions: versions.changed,
     removedVersions: versions.removed,
-    keys: textOf(from.keys) === textOf(to.keys) ? null : to.keys,
-    keysRequired: to.keysRequired,
   };
 }
 

@@ -1,7 +1,9 @@
 import type { ToRouter } from "../../contract/wire/messages.ts";
-import { compareGenerations, type Generation, type Snapshot } from "../../domain/snapshot.ts";
+import { type BoardView, REGION_KEY } from "../../domain/board.ts";
+import type { EndpointName } from "../../domain/names.ts";
+import { compareGenerations, type Generation, type Route } from "../../domain/snapshot.ts";
 import type { Clock } from "../../ports/clock.ts";
-import { diffSnapshots } from "./diff.ts";
+import { diffRoutes } from "./diff.ts";
 
 /** At most four snapshots or diffs a second to each router. */
 const SEND_GAP_MS = 250;
@@ -14,76 +16,137 @@ export interface RouterLink {
   send(router: string, message: ToRouter): boolean;
 }
 
-interface Route {
-  /** What the router has, as far as this side knows: the last one sent on this connection. */
-  held: Snapshot | null;
+interface Way {
+  /** What the router has, as far as this side knows: the last one sent on this connection; null where only the whole helps. */
+  held: Generation | null;
+  /** Routes as the router holds them, of the endpoints that changed since: at most one for each endpoint. */
+  readonly behind: Map<EndpointName, Route | null>;
+  keysBehind: boolean;
   lastSendMs: number;
   cancel: (() => void) | null;
 }
 
-/** The hand that brings the newest snapshot to each router: a diff where the router's own is known, the whole otherwise. */
+/**
+ * The hand that brings the newest snapshot to each router: where the router's own is known, the rows that changed since,
+ * whatever the size of the region; the whole otherwise.
+ */
 export class SnapshotSender {
+  readonly #board: BoardView;
   readonly #clock: Clock;
   readonly #link: RouterLink;
-  readonly #routes = new Map<string, Route>();
-  #newest: Snapshot | null = null;
+  readonly #ways = new Map<string, Way>();
 
-  constructor(clock: Clock, link: RouterLink) {
+  constructor(board: BoardView, clock: Clock, link: RouterLink) {
+    this.#board = board;
     this.#clock = clock;
     this.#link = link;
   }
 
   /** A router said Hello: it gets the whole unless it holds what was last sent to it or the newest. Saying it again repairs any gap. */
   connected(router: string, holds: Generation | null): void {
-    const route = this.#routes.get(router) ?? { held: null, lastSendMs: Number.NEGATIVE_INFINITY, cancel: null };
-    const known = [route.held, this.#newest].find(
-      (snapshot) => snapshot && holds && compareGenerations(snapshot.generation, holds) === 0,
-    );
-    route.held = known ?? null;
-    this.#routes.set(router, route);
-    this.#schedule(router, route);
+    const way = this.#ways.get(router) ?? {
+      held: null,
+      behind: new Map(),
+      keysBehind: false,
+      lastSendMs: Number.NEGATIVE_INFINITY,
+      cancel: null,
+    };
+    this.#ways.set(router, way);
+    if (!isSame(way.held, holds)) hold(way, isSame(this.#newest(), holds) ? holds : null);
+    this.#schedule(router, way);
   }
 
   /** A router reported which snapshot it serves by: where that is not what was sent a while ago, it gets the whole again. */
   reported(router: string, serves: Generation | null): void {
-    const route = this.#routes.get(router);
-    if (!route?.held || this.#clock.monoMs() - route.lastSendMs < UNSEEN_MS) return;
-    if (serves !== null && compareGenerations(serves, route.held.generation) === 0) return;
-    route.held = null;
-    this.#schedule(router, route);
+    const way = this.#ways.get(router);
+    if (!way?.held || this.#clock.monoMs() - way.lastSendMs < UNSEEN_MS || isSame(serves, way.held)) return;
+    hold(way, null);
+    this.#schedule(router, way);
   }
 
   gone(router: string): void {
-    this.#routes.get(router)?.cancel?.();
-    this.#routes.delete(router);
+    this.#ways.get(router)?.cancel?.();
+    this.#ways.delete(router);
   }
 
-  /** The snapshot fact changed. */
-  changed(snapshot: Snapshot): void {
-    this.#newest = snapshot;
-    for (const [router, route] of this.#routes) this.#schedule(router, route);
+  /** An endpoint's route changed from `before`, and the snapshot with it. */
+  routeChanged(endpoint: EndpointName, before: Route | null): void {
+    for (const [router, way] of this.#ways) {
+      if (way.held !== null && !way.behind.has(endpoint)) way.behind.set(endpoint, before);
+      this.#schedule(router, way);
+    }
+  }
+
+  /** The API keys changed, and the snapshot with them; also the first snapshot of this process. */
+  keysChanged(): void {
+    for (const [router, way] of this.#ways) {
+      way.keysBehind = true;
+      this.#schedule(router, way);
+    }
   }
 
   stop(): void {
-    for (const router of [...this.#routes.keys()]) this.gone(router);
+    for (const router of [...this.#ways.keys()]) this.gone(router);
   }
 
-  #schedule(router: string, route: Route): void {
-    if (route.cancel !== null || this.#newest === null || route.held === this.#newest) return;
-    const delayMs = route.lastSendMs + SEND_GAP_MS - this.#clock.monoMs();
-    if (delayMs <= 0) this.#send(router, route, this.#newest);
-    else route.cancel = this.#clock.after(delayMs, () => this.#sendLater(router, route));
+  #newest(): Generation | null {
+    const snapshot = this.#board.get("snapshot", REGION_KEY);
+    return snapshot.kind === "known" ? snapshot.value.generation : null;
   }
 
-  #sendLater(router: string, route: Route): void {
-    route.cancel = null;
-    if (this.#newest !== null && route.held !== this.#newest) this.#send(router, route, this.#newest);
+  #schedule(router: string, way: Way): void {
+    if (way.cancel !== null || isSame(way.held, this.#newest())) return;
+    const delayMs = way.lastSendMs + SEND_GAP_MS - this.#clock.monoMs();
+    if (delayMs <= 0) this.#send(router, way);
+    else
+      way.cancel = this.#clock.after(delayMs, () => {
+        way.cancel = null;
+        this.#send(router, way);
+      });
   }
 
-  #send(router: string, route: Route, snapshot: Snapshot): void {
-    const message: ToRouter =
-      route.held === null ? { kind: "snapshot", snapshot } : diffSnapshots(route.held, snapshot);
-    route.lastSendMs = this.#clock.monoMs();
-    route.held = this.#link.send(router, message) ? snapshot : null;
+  #send(router: string, way: Way): void {
+    const newest = this.#newest();
+    if (newest === null || isSame(way.held, newest)) return;
+    const message = way.held === null ? this.#whole(newest) : this.#diff(way, way.held, newest);
+    way.lastSendMs = this.#clock.monoMs();
+    hold(way, this.#link.send(router, message) ? newest : null);
   }
+
+  #whole(generation: Generation): ToRouter {
+    const routes = this.#board.keys("route").flatMap((name) => this.#routeOf(name) ?? []);
+    const endpoints = routes.flatMap(({ endpoint }) => endpoint ?? []);
+    const versions = routes.flatMap((route) => route.versions);
+    return { kind: "snapshot", snapshot: { generation, endpoints, versions, ...this.#keys() } };
+  }
+
+  #diff({ behind, keysBehind }: Way, from: Generation, to: Generation): ToRouter {
+    const changes = [...behind].map(([name, before]) => ({ from: before, to: this.#routeOf(name) }));
+    const { keys, keysRequired } = this.#keys();
+    return { kind: "snapshotDiff", from, to, ...diffRoutes(changes), keys: keysBehind ? keys : null, keysRequired };
+  }
+
+  #routeOf(endpoint: EndpointName): Route | null {
+    const route = this.#board.get("route", endpoint);
+    return route.kind === "known" ? route.value : null;
+  }
+
+  /** Before the keys are known there is no snapshot to send, so that what stands for them here never leaves. */
+  #keys() {
+    const known = this.#board.get("keys", REGION_KEY);
+    return known.kind === "known"
+      ? { keys: known.value.keys, keysRequired: known.value.required }
+      : { keys: [], keysRequired: true };
+  }
+}
+
+/** From now on the router is known to hold this generation, with nothing behind it. */
+function hold(way: Way, held: Generation | null): void {
+  way.held = held;
+  way.behind.clear();
+  way.keysBehind = false;
+}
+
+function isSame(a: Generation | null, b: Generation | null): boolean {
+  return a !== null && b !== null && compareGenerations(a, b) === 0;
 }

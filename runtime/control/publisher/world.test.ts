@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
 import { preparedOf, specOf } from "../../../test/support/specs.ts";
-import { REGION_KEY } from "../../domain/board.ts";
 import { Board } from "../../driver/board.ts";
-import { publisherOf } from "./controller.ts";
+import { publisher } from "./controller.ts";
 
 test.each([
   ["there is nothing at ./x.onnx", "there is nothing at ./x.onnx. Check the path."],
@@ -14,6 +13,5 @@ test.each([
   board.writer("spec").set("iris", spec);
   const state = { kind: "failed", code: "PENSTOCK_NO_MODEL", why, todo: "Check the path." } as const;
   board.writer("prepared").set("iris", { ...preparedOf(spec), state });
-  const { endpoints } = publisherOf(1).observe(board, REGION_KEY);
-  expect(endpoints).toMatchObject([{ prepareProblem: problem }]);
+  expect(publisher.observe(board, "iris").endpoint).toMatchObject({ prepareProblem: problem });
 });

@@ -1,19 +1,19 @@
-import { type ApiKeys, type BoardView, REGION_KEY } from "../../domain/board.ts";
+import type { BoardView } from "../../domain/board.ts";
 import { type EndpointSpec, modelKeyOf } from "../../domain/endpoint.ts";
-import { type VersionId, versionOfReplica } from "../../domain/names.ts";
+import type { ReplicaId, VersionId } from "../../domain/names.ts";
 import type { Address, ReplicaPhase } from "../../domain/replica.ts";
 import type { RolledVersion } from "../../domain/rollout.ts";
 import type { SnapshotEndpoint } from "../../domain/snapshot.ts";
 import type { RuntimeKind } from "../../domain/version.ts";
 
-/** What publisher reads of a region; lists are sorted by name or id. */
+/** What publisher reads of an endpoint; lists are sorted by id. */
 export interface PublisherWorld {
-  readonly keys: ApiKeys | null;
-  readonly endpoints: readonly EndpointFacts[];
+  /** Null once its user deleted it. */
+  readonly endpoint: EndpointFacts | null;
   readonly versions: readonly VersionRow[];
   /** A machine has told of all its replicas. */
   readonly hostKnown: boolean;
-  /** Running replicas whose keeper has not reported yet, and versions whose replica set is not decided yet. */
+  /** Its running replicas whose keeper has not reported yet, and those of versions whose replica set is not decided yet. */
   readonly unheard: number;
 }
 
@@ -25,7 +25,7 @@ export interface EndpointFacts {
   readonly prepareProblem: string | null;
 }
 
-/** One version of any rollout that stages, serves or drains, or failed. */
+/** One version that stages, serves or drains, or failed. */
 export interface VersionRow {
   readonly id: VersionId;
   readonly endpoint: string;
@@ -48,25 +48,19 @@ export interface ReplicaRow {
   readonly address: Address | null;
 }
 
-/** Reads the region's world off the Board. */
-export function observePublisher(board: BoardView): PublisherWorld {
-  const keys = board.get("keys", REGION_KEY);
+/** Reads one endpoint's world off the Board. */
+export function observePublisher(board: BoardView, endpoint: string): PublisherWorld {
+  const spec = board.get("spec", endpoint);
+  const rollout = board.get("rollout", endpoint);
+  const rolled = rollout.kind === "known" ? rollout.value.versions : [];
   return {
-    keys: keys.kind === "known" ? keys.value : null,
-    endpoints: board.keys("spec").flatMap((name) => {
-      const spec = board.get("spec", name);
-      return spec.kind === "known" ? [observeEndpoint(board, spec.value)] : [];
-    }),
-    versions: board.keys("rollout").flatMap((endpoint) => {
-      const rollout = board.get("rollout", endpoint);
-      if (rollout.kind === "missing") return [];
-      return rollout.value.versions
-        .filter((rolled) => rolled.phase !== "kept")
-        .map((rolled) => observeVersion(board, rolled))
-        .sort((a, b) => (a.id < b.id ? -1 : 1));
-    }),
+    endpoint: spec.kind === "known" ? observeEndpoint(board, spec.value) : null,
+    versions: rolled
+      .filter(({ phase }) => phase !== "kept")
+      .map((version) => observeVersion(board, version))
+      .sort((a, b) => (a.id < b.id ? -1 : 1)),
     hostKnown: board.keys("machine").length > 0,
-    unheard: countUnheard(board),
+    unheard: rolled.reduce((count, { version }) => count + countUnheard(board, version.id), 0),
   };
 }
 
@@ -120,15 +114,15 @@ function observeReplica(
   return [{ id, draining: draining || phase === "draining" || state === "stopping", epoch, phase, address }];
 }
 
-function countUnheard(board: BoardView): number {
-  const silent = board.keys("hosted").filter((id) => {
-    const hosted = board.get("hosted", id);
-    const report = board.get("replica", id);
-    if (hosted.kind === "missing" || hosted.value.state !== "running") return false;
-    return report.kind === "missing" || report.value.epoch < hosted.value.epoch;
-  });
-  const undecided = board
-    .keys("hosted")
-    .filter((id) => board.get("replicaSet", versionOfReplica(id)).kind === "missing");
-  return new Set([...silent, ...undecided]).size;
+function countUnheard(board: BoardView, version: VersionId): number {
+  const isDecided = board.get("replicaSet", version).kind === "known";
+  return board.replicasOf("hosted", version).filter((id) => !isDecided || isSilent(board, id)).length;
+}
+
+/** Whether a replica runs and its keeper has said nothing of this start yet. */
+function isSilent(board: BoardView, id: ReplicaId): boolean {
+  const hosted = board.get("hosted", id);
+  const report = board.get("replica", id);
+  if (hosted.kind === "missing" || hosted.value.state !== "running") return false;
+  return report.kind === "missing" || report.value.epoch < hosted.value.epoch;
 }

@@ -1,5 +1,5 @@
+import type { LoadTime } from "../../domain/rollout.ts";
 import type { Version } from "../../domain/version.ts";
-import type { LoadTime } from "./world.ts";
 
 /** A start may take this many times the longest one measured before it is given up. */
 const LOADS = 3;

@@ -1,6 +1,6 @@
 import type { MonoMs, Now } from "../../core/time.ts";
 import type { VersionId } from "../../domain/names.ts";
-import type { LoadTime } from "./world.ts";
+import type { LoadTime } from "../../domain/rollout.ts";
 
 /** What rollout remembers of an endpoint beside its own fact, which outlives the process. */
 export interface RolloutMemory {

@@ -1,8 +1,8 @@
 import type { BoardView } from "../../domain/board.ts";
 import { modelKeyOf, type TrafficPolicy } from "../../domain/endpoint.ts";
-import { type EndpointName, endpointOfVersion, type VersionId, versionOfReplica } from "../../domain/names.ts";
-import { type Rollout, rolledVersion } from "../../domain/rollout.ts";
-import type { RuntimeKind, Version } from "../../domain/version.ts";
+import type { EndpointName, VersionId } from "../../domain/names.ts";
+import type { LoadTime, Rollout } from "../../domain/rollout.ts";
+import type { Version } from "../../domain/version.ts";
 
 /** What rollout reads of one endpoint. */
 export interface RolloutWorld {
@@ -38,13 +38,6 @@ export interface VersionFacts {
   readonly lastLog: readonly string[];
 }
 
-/** A measured load: from process start to ready, of an artifact of this size. */
-export interface LoadTime {
-  readonly runtime: RuntimeKind;
-  readonly startupMs: number;
-  readonly sizeBytes: number;
-}
-
 /** Reads one endpoint's world off the Board. */
 export function observeRollout(board: BoardView, endpoint: string): RolloutWorld {
   const spec = board.get("spec", endpoint);
@@ -70,7 +63,10 @@ export function observeRollout(board: BoardView, endpoint: string): RolloutWorld
     previous,
     hostKnown: board.keys("machine").length > 0,
     versions: [...ids].sort().map((id) => observeVersion(board, id)),
-    loadTimes: observeLoadTimes(board),
+    loadTimes: board.keys("loadTime").flatMap((runtime) => {
+      const load = board.get("loadTime", runtime);
+      return load.kind === "known" ? [load.value] : [];
+    }),
   };
 }
 
@@ -79,9 +75,9 @@ function observeVersion(board: BoardView, id: VersionId): VersionFacts {
   const granted = board.get("granted", id);
   const set = board.get("replicaSet", id);
   const slots = set.kind === "known" ? set.value.replicas : [];
-  const hosted = board.keys("hosted").flatMap((replica) => {
-    const known = versionOfReplica(replica) === id ? board.get("hosted", replica) : null;
-    return known?.kind === "known" ? [known.value] : [];
+  const hosted = board.replicasOf("hosted", id).flatMap((replica) => {
+    const known = board.get("hosted", replica);
+    return known.kind === "known" ? [known.value] : [];
   });
   const ready = slots.filter((slot) => {
     const report = board.get("replica", slot.id);
@@ -98,23 +94,4 @@ function observeVersion(board: BoardView, id: VersionId): VersionFacts {
     crashLooping: hosted.some((replica) => replica.state === "crash-loop"),
     lastLog: worst?.lastLog ?? [],
   };
-}
-
-function observeLoadTimes(board: BoardView): readonly LoadTime[] {
-  const longest = new Map<RuntimeKind, LoadTime>();
-  for (const id of board.keys("replica")) {
-    const report = board.get("replica", id);
-    if (report.kind === "missing" || report.value.startupMs === null) continue;
-    const version = findVersion(board, report.value.version);
-    if (version === null) continue;
-    const { startupMs } = report.value;
-    if (startupMs > (longest.get(version.runtime)?.startupMs ?? 0))
-      longest.set(version.runtime, { runtime: version.runtime, startupMs, sizeBytes: version.artifact.sizeBytes });
-  }
-  return [...longest.values()].sort((a, b) => (a.runtime < b.runtime ? -1 : 1));
-}
-
-function findVersion(board: BoardView, id: VersionId): Version | null {
-  const rollout = board.get("rollout", endpointOfVersion(id));
-  return rollout.kind === "known" ? (rolledVersion(rollout.value, id)?.version ?? null) : null;
 }

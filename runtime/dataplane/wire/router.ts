@@ -1,7 +1,7 @@
 import { claimPort } from "../../adapters/claim-port.ts";
 import type { RouterLaunch } from "../../contract/wire/launch.ts";
 import type { Hello, ToController, WireMessage } from "../../contract/wire/messages.ts";
-import { compareGenerations, type Snapshot } from "../../domain/snapshot.ts";
+import { applyDiff, compareGenerations, type Snapshot } from "../../domain/snapshot.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Random } from "../../ports/random.ts";
@@ -10,7 +10,7 @@ import { readLoad, retireThread } from "../flow/load.ts";
 import { createFlowMemory, type FlowMemory } from "../flow/memory.ts";
 import { type SlotPlan, SlotPlanner } from "../flow/slots.ts";
 import { nowMs } from "./mono.ts";
-import { applyDiff, EMPTY_SNAPSHOT } from "./region-snapshot.ts";
+import { EMPTY_SNAPSHOT } from "./region-snapshot.ts";
 import { RouterThreads, type ThreadsHost } from "./router-threads.ts";
 import { readSnapshot, SnapshotKeeper } from "./snapshot-file.ts";
 import type { FromThread, ThreadStart } from "./thread-messages.ts";

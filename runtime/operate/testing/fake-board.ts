@@ -1,6 +1,7 @@
 import { type Known, missing } from "../../core/known.ts";
 import { asMonoMs } from "../../core/time.ts";
-import type { BoardView, FactName, Facts } from "../../domain/board.ts";
+import type { BoardView, FactName, Facts, ReplicaFact } from "../../domain/board.ts";
+import { type ReplicaId, type VersionId, versionOfReplica } from "../../domain/names.ts";
 
 /** A Board that a test writes as it likes. */
 export class FakeBoard implements BoardView {
@@ -26,6 +27,10 @@ export class FakeBoard implements BoardView {
 
   keys(fact: FactName): readonly string[] {
     return [...(this.#facts.get(fact)?.keys() ?? [])].toSorted();
+  }
+
+  replicasOf(fact: ReplicaFact, version: VersionId): readonly ReplicaId[] {
+    return this.keys(fact).filter((id) => versionOfReplica(id) === version);
   }
 
   watch(observer: (fact: FactName, key: string) => void): () => void {

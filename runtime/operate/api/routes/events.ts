@@ -78,6 +78,7 @@ function endpointsTouched(fact: FactName, key: string, all: readonly EndpointNam
     case "spec":
     case "prepared":
     case "rollout":
+    case "route":
       return [key];
     case "wanted":
     case "granted":
@@ -90,6 +91,7 @@ function endpointsTouched(fact: FactName, key: string, all: readonly EndpointNam
       return all;
     case "snapshot":
     case "machine":
+    case "loadTime":
     case "keys":
       return [];
   }
