@@ -166,14 +166,28 @@ describe("rollout", () => {
     expect(endpoint.after(10)).toEqual(["v2 serving 100", "v1 draining 0"]);
   });
 
-  it("after a restart gives a staging version its whole budget on the new clock", () => {
+  it.each([
+    ["later than before", 2_000_000],
+    ["earlier than before: it was set back", 1],
+  ])("after a restart gives a staging version its whole budget on the new clock, on a wall clock %s", (_, wallMs) => {
     const endpoint = new Endpoint();
     endpoint.after(500_000);
     endpoint.memory = initRollout(null);
-    const restarted = { mono: asMonoMs(5), wall: asWallMs(2_000_000) };
+    const restarted = { mono: asMonoMs(5), wall: asWallMs(wallMs) };
     const verdict = decideRollout(endpoint.world(), endpoint.memory, restarted);
     // Nothing measured: the default budget of 10 minutes, from 5 ms on the new clock.
     expect(verdict.output?.versions[0]).toMatchObject({ phase: "staging", sinceMs: 5, giveUpAtMs: 600_005 });
+  });
+
+  it("gives a version up in time though the wall clock was set back meanwhile", () => {
+    const endpoint = new Endpoint();
+    endpoint.after(0);
+    endpoint.facts.set(v1.id, { existing: 1, wanted: 1, granted: 1 });
+    const phaseAt = (monoMs: number) =>
+      decideRollout(endpoint.world(), endpoint.memory, { mono: asMonoMs(monoMs), wall: asWallMs(1) }).output
+        ?.versions[0]?.phase;
+    // Nothing measured: the default budget of 10 minutes.
+    expect([phaseAt(599_999), phaseAt(600_000)]).toEqual(["staging", "failed"]);
   });
 
   it("drains everything when the endpoint is deleted, then removes its fact", () => {

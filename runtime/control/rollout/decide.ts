@@ -17,14 +17,15 @@ const SIZED_MS = 1_000;
  * ready; a version that fails leaves it untouched, and is tried again once the user changes the spec.
  */
 export function decideRollout(world: RolloutWorld, before: RolloutMemory, now: Now): Verdict<RolloutMemory, Rollout> {
-  const memory = refresh(world, before, now);
+  const start = before.start ?? { atMs: now.mono, foundWrittenAtMs: world.previous?.updatedAtMs ?? null };
+  const memory = refresh(world, { ...before, start });
   if (world.wish === null) {
     const versions = decideRemoval(world, now.mono);
     return verdict(world, memory, now, { versions, reason: "end: endpoint is deleted" });
   }
   const { deployNumber, traffic, keepVersions } = world.wish;
   const budgetOf = (rolled: RolledVersion) => computeStagingBudgetMs(rolled.version, memory.loadTimes);
-  const known = rebase(world.previous, memory.startedAt ?? now, budgetOf).map((rolled) =>
+  const known = rebase(world.previous, start, budgetOf).map((rolled) =>
     failIfOver(rolled, factsOf(world, rolled.version.id), now.mono),
   );
   const failedUnder = noteFailures(known, memory, deployNumber);
@@ -49,13 +50,12 @@ export function decideRollout(world: RolloutWorld, before: RolloutMemory, now: N
   });
 }
 
-function refresh(world: RolloutWorld, before: RolloutMemory, now: Now): RolloutMemory {
+function refresh(world: RolloutWorld, before: RolloutMemory): RolloutMemory {
   const served = (world.previous?.versions ?? []).filter(({ phase }) => phase === "serving" || phase === "kept");
   const known = new Set(world.versions.map((facts) => facts.id));
   const good = new Set([...before.good, ...served.map((rolled) => rolled.version.id)]);
   return {
     ...before,
-    startedAt: before.startedAt ?? now,
     good: [...good].filter((id) => known.has(id)).sort(),
     loadTimes: longerLoads(before.loadTimes, world.loadTimes),
   };

@@ -1,11 +1,11 @@
-import type { MonoMs, Now } from "../../core/time.ts";
+import type { MonoMs, WallMs } from "../../core/time.ts";
 import type { VersionId } from "../../domain/names.ts";
 import type { LoadTime } from "../../domain/rollout.ts";
 
 /** What rollout remembers of an endpoint beside its own fact, which outlives the process. */
 export interface RolloutMemory {
-  /** First decision of this process; times in a fact written before it belong to another clock. */
-  readonly startedAt: Now | null;
+  /** First decision of this process; null before it. */
+  readonly start: Start | null;
   /** Since when each version is sized for its present weight. */
   readonly sized: readonly Sized[];
   /** Versions that have served: those are kept for rollback. */
@@ -13,6 +13,13 @@ export interface RolloutMemory {
   /** Generation of the spec under which a version failed; it is tried again when the user changes the spec. */
   readonly failedUnder: readonly FailedUnder[];
   readonly loadTimes: readonly LoadTime[];
+}
+
+/** The first decision of a process, and when the fact that it found was written: the times in that one are of another clock. */
+export interface Start {
+  readonly atMs: MonoMs;
+  /** Names that fact, and is compared with nothing else: the wall clock may have stepped. Null: there was none. */
+  readonly foundWrittenAtMs: WallMs | null;
 }
 
 /** The weight a version is sized for, and since when. */
@@ -34,7 +41,7 @@ export type RolloutKept = Pick<RolloutMemory, "good" | "failedUnder" | "loadTime
 /** Memory at the start of a process. */
 export function initRollout(kept: RolloutKept | null): RolloutMemory {
   return {
-    startedAt: null,
+    start: null,
     sized: [],
     good: kept?.good ?? [],
     failedUnder: kept?.failedUnder ?? [],

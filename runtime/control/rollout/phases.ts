@@ -1,5 +1,6 @@
-import { asMonoMs, type MonoMs, type Now } from "../../core/time.ts";
+import { asMonoMs, type MonoMs } from "../../core/time.ts";
 import type { RolledVersion, Rollout, VersionPhase } from "../../domain/rollout.ts";
+import type { Start } from "./memory.ts";
 import type { RolloutWorld, VersionFacts } from "./world.ts";
 
 /** Puts a version into a phase, with the weight, size and deadline of its start. */
@@ -8,20 +9,20 @@ export function enter(rolled: RolledVersion, phase: VersionPhase, nowMs: MonoMs)
 }
 
 /**
- * The versions of the last fact with times of this process's clock: a fact written before this process began holds
- * times of another clock, so its phases count as entered at the start and its deadlines run anew.
+ * The versions of the last fact with times of this process's clock: the fact that it found at its start holds times of
+ * another clock, so its phases count as entered then and its deadlines run anew.
  */
 export function rebase(
   previous: Rollout | null,
-  startedAt: Now,
+  start: Start,
   budgetOf: (rolled: RolledVersion) => number,
 ): readonly RolledVersion[] {
   if (previous === null) return [];
-  if (previous.updatedAtMs >= startedAt.wall) return previous.versions;
+  if (previous.updatedAtMs !== start.foundWrittenAtMs) return previous.versions;
   return previous.versions.map((rolled) => ({
     ...rolled,
-    sinceMs: startedAt.mono,
-    giveUpAtMs: rolled.giveUpAtMs === null ? null : asMonoMs(startedAt.mono + budgetOf(rolled)),
+    sinceMs: start.atMs,
+    giveUpAtMs: rolled.giveUpAtMs === null ? null : asMonoMs(start.atMs + budgetOf(rolled)),
   }));
 }
 
