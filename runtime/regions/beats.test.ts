@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -13,6 +13,7 @@ let service: ChildProcess | null = null;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "penstock-beats-"));
+  writeFileSync(join(folder, "region.yaml"), "endpoints: []");
 });
 
 afterEach(() => {
@@ -41,7 +42,7 @@ test("a controller tells its agent again and again that it lives", async () => {
     controllerSocket: join(folder, "c.sock"),
     apiSocket: join(folder, "a.sock"),
     baseUrl: "http://127.0.0.1:1",
-    regionFile: null,
+    regionFile: join(folder, "region.yaml"),
     keysRequired: false,
     shadows: [],
   };

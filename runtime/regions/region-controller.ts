@@ -166,11 +166,10 @@ function startPreparer(launch: ControllerLaunch, deps: ControllerDeps, control: 
 }
 
 /**
- * The region file, or null where there is none to apply. The agent has checked it before it started anything, so that a
+ * The region file, or null where it can't be read. The agent has checked it before it started anything, so that a
  * mistake came in while the region runs: then what it said before holds on, and control goes on over a restart.
  */
 function readFileOrNull({ regionFile }: ControllerLaunch, log: Log): RegionFile | null {
-  if (regionFile === null) return null;
   try {
     return readRegionFile(regionFile);
   } catch (error) {

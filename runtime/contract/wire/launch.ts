@@ -44,8 +44,8 @@ export interface ControllerLaunch {
   readonly apiSocket: string;
   /** Where clients reach the region, for links in answers and on the console. */
   readonly baseUrl: string;
-  /** The region file, or null for the built-in default region. */
-  readonly regionFile: string | null;
+  /** Path of the region file. */
+  readonly regionFile: string;
   /** Keys are required (bound elsewhere than loopback, or asked for). */
   readonly keysRequired: boolean;
   /** Laws to run in shadow; `module` is an absolute path. */

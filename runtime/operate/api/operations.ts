@@ -14,8 +14,8 @@ export interface RegionInfo {
   /** Where clients reach the region: no slash at the end. */
   readonly baseUrl: string;
   readonly dataDir: string;
-  /** The region file, or null for the built-in default region. */
-  readonly regionFile: string | null;
+  /** Path of the region file. */
+  readonly regionFile: string;
   readonly startedAtMs: WallMs;
   /** Grows with each start of the controller. */
   readonly incarnation: number;

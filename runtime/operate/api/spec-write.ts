@@ -32,7 +32,7 @@ export function viewNamed({ operations, series }: RouteContext, name: EndpointNa
 /** Refuses to change an endpoint of the region file. Errors: 409, naming the file. */
 export function checkNotOfFile(operations: RegionOperations, spec: EndpointSpec): void {
   if (spec.origin !== "file") return;
-  const file = operations.info.regionFile ?? "the built-in region file";
+  const file = operations.info.regionFile;
   throw new ApiError(
     409,
     "PENSTOCK_OWNED_BY_FILE",

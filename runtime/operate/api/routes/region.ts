@@ -16,7 +16,7 @@ const regionView = z
     region: z.string(),
     baseUrl: z.string(),
     dataDir: z.string(),
-    regionFile: z.string().nullable(),
+    regionFile: z.string(),
     startedAtMs: z.number(),
     incarnation: z.number().describe("Grows with each start of the controller"),
     endpoints: z.number(),

@@ -169,7 +169,7 @@ function Machines({ region }: { readonly region: RegionView }) {
 function Facts({ region }: { readonly region: RegionView }) {
   const facts: readonly (readonly [string, string])[] = [
     ["address", region.baseUrl],
-    ["region file", region.regionFile ?? "none: the built-in region"],
+    ["region file", region.regionFile],
     ["data folder", region.dataDir],
     ["controller started", new Date(region.startedAtMs).toLocaleString()],
     ["controller incarnation", String(region.incarnation)],
