@@ -23,6 +23,7 @@ export function autoscalerWorld(change: Partial<World> = {}, replicas: Partial<W
       meters: [],
       ...replicas,
     },
+    onTheWayMs: 1,
     predecessorTarget: null,
     ...change,
   };

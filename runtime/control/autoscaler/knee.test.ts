@@ -1,7 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Curve } from "./curve.ts";
 import { EMPTY_CURVE, observeCurve, rescaleCurve } from "./curve.ts";
-import { kneeOf } from "./knee.ts";
+import { kneeOf as kneeSeen } from "./knee.ts";
+
+/** The knee of models whose service times lie far above what lies on the way to them. */
+const kneeOf = (curve: Curve) => kneeSeen(curve, 0);
 
 /** A curve seen at the given levels, 1,000 requests each. */
 function seenAt(levels: readonly number[], serviceMs: (inFlight: number) => number) {
@@ -39,10 +43,34 @@ describe("the knee", () => {
 
   it("of a batch that takes a + b n is a / b, and is foretold from loads well below it", () => {
     const batch = (n: number) => 100 + 5 * n;
-    expect(kneeOf(seenAt(upTo(60), batch))?.inFlight).toBeCloseTo(20, 0);
+    expect(kneeOf(seenAt(upTo(60), batch))?.inFlight).toBe(20);
     const foretold = kneeOf(seenAt([4, 5, 6, 8, 10], batch));
     expect(foretold).toMatchObject({ located: false });
-    expect(foretold?.inFlight).toBeCloseTo(20, 0);
+    expect(foretold?.inFlight).toBe(20);
+  });
+
+  it("of a batch whose next run waits for the last is seen past the step from one request to two", () => {
+    // Two in flight take 200 + 10 n: the last run and their own. One alone takes half: its run is the only one.
+    const inTurn = (n: number) => (n < 1.5 ? 100 + 10 * n : 200 + 10 * n);
+    const knee = kneeOf(seenAt([1, 2, 4, 8, 16, 32], inTurn));
+    expect(knee).toMatchObject({ inFlight: 20, located: true });
+    // Where one alone has the most power of all, as at a few per batch, it is what counts.
+    expect(kneeOf(seenAt([1, 2, 3, 4, 6], (n) => (n < 1.5 ? 100 : 200 + 100 * n)))?.inFlight).toBe(1);
+  });
+
+  it("of a model far faster than the way to it is where its throughput is, and not one in flight", () => {
+    // 0.02 + 0.02 n ms: power by service time alone is best at one in flight, with half of the throughput.
+    const fast = seenAt(upTo(64), (n) => 0.02 + 0.02 * n);
+    expect(kneeSeen(fast, 0)?.inFlight).toBe(1);
+    // n / (S (S + 1)) is best at sqrt(0.02 x 1.02) / 0.02 = 7.1, with seven eighths of it.
+    expect(kneeSeen(fast, 1)?.inFlight).toBe(7);
+  });
+
+  it("is told from both sides only when a level little lower and one little higher were seen", () => {
+    const cores = (n: number) => 100 * Math.max(1, n / 40);
+    expect(kneeOf(seenAt([8, 16, 40, 48, 80], cores))).toMatchObject({ seenBelow: true, seenAbove: true });
+    expect(kneeOf(seenAt([8, 16, 38, 80], cores))).toMatchObject({ seenBelow: true, seenAbove: false });
+    expect(kneeOf(seenAt([8, 16, 50, 60], cores))).toMatchObject({ seenBelow: false, seenAbove: true });
   });
 
   it("of one server with a queue, where n in flight take 1 + n times as long, is one", () => {
@@ -80,18 +108,18 @@ describe("the knee", () => {
 
   it("lies at or below what was seen where throughput was level from there on", () => {
     const knee = kneeOf(seenAt([3, 4, 5], (n) => 50 * n));
-    expect(knee?.located).toBe(true);
-    expect(knee?.inFlight).toBeLessThanOrEqual(3.1);
+    expect(knee).toMatchObject({ located: true, lowest: true });
+    expect(knee?.inFlight).toBeLessThanOrEqual(3);
   });
 
   it("does not move when every request takes longer by the same factor", () => {
     const curve = seenAt(upTo(30), (n) => 50 * Math.max(1, n / 8));
-    expect(kneeOf(rescaleCurve(curve, 3))?.inFlight).toBeCloseTo(kneeOf(curve)?.inFlight ?? 0, 6);
+    expect(kneeOf(rescaleCurve(curve, 3))?.inFlight).toBe(kneeOf(curve)?.inFlight);
   });
 
   it("is blind to buckets with too few requests to be believed", () => {
     const good = seenAt([2, 4, 8], (n) => 50 + n * 10);
     const fluke = observeCurve(good, { inFlight: 16, serviceMs: 900, completed: 20, signals: {} });
-    expect(kneeOf(fluke)).toEqual(kneeOf(good));
+    expect(JSON.stringify(kneeOf(fluke))).toBe(JSON.stringify(kneeOf(good)));
   });
 });

@@ -13,15 +13,18 @@ export interface ServiceCurve {
   readonly growth: number;
 }
 
-/** The concurrency with the most power, and how far the curve proves it. */
+/** The whole number of requests in flight with the most power, and how far the curve proves it. */
 export interface Knee {
   readonly inFlight: number;
   /** In flight as high as the knee was seen: it is read off the curve and not foretold from below it. */
   readonly located: boolean;
-  /** It was seen from near by on both sides, and does not lie in a gap between what was seen. */
-  readonly exact: boolean;
+  /** A level as high or little lower was seen, and one little higher: the knee does not lie in a gap between what was seen. */
+  readonly seenBelow: boolean;
+  readonly seenAbove: boolean;
   /** Service time grows from the lowest level seen on: the knee may as well lie below it. */
   readonly lowest: boolean;
+  /** Power at `inFlight` as a share of the knee's. */
+  readonly powerShare: (inFlight: number) => number;
 }
 
 /** Sharpness of the bend: from a batch's long slope to a hard edge. */
@@ -43,34 +46,75 @@ const SPREAD_SQUARED = 4;
 /** And never better than this: replicas differ, in flight moves while it is averaged. */
 const LEAST_ERROR_SQUARED = 0.03 ** 2;
 /** Levels this near are the same: half a bucket. */
-const NEAR_RATIO = 1.06;
-/** Widest step between two levels seen that leaves a knee between them no room. */
-const LARGEST_GAP_RATIO = 1.5;
+const SAME_RATIO = 1.06;
+/** Little lower or higher is within this ratio, two buckets, or the next whole number. */
+const NEAR_BY_RATIO = 1.25;
 /** The curve bends when it rises by this much from its least to its most in flight; less may be noise. */
 const RISEN_RATIO = 1.2;
+/**
+ * Service time grows ever faster with what is in flight. A first step steeper than this many times what follows is another
+ * regime: where a run is awaited before the next begins, two take twice as long as one, and twenty hardly longer than two.
+ */
+const STEEPER_FACTOR = 2;
 
 /**
- * The knee: the concurrency with the best power, throughput over latency (Kleinrock 1979), n / S(n)^2. For the curve it is
- * k (2q - 1)^(-1/p): k itself where throughput levels off, which is the throughput limit times the unloaded service time.
- * Null while service time has not risen with load, or fewer than two levels are believed.
+ * The knee: the concurrency with the best power, throughput over latency (Kleinrock 1979), n / (S(n) (S(n) + w)). Latency
+ * is what a client sees: service time and what lies on the way to the replica, `onTheWayMs` = w. Where throughput levels
+ * off it is the throughput limit times the unloaded service time. Null while service time has not risen with load, or fewer
+ * than two levels are believed.
  */
-export function kneeOf(curve: Curve): Knee | null {
-  const points = believedPoints(curve);
+export function kneeOf(curve: Curve, onTheWayMs: number): Knee | null {
+  const believed = believedPoints(curve);
+  const points = bearingPoints(believed, onTheWayMs);
   const fitted = fitCurve(points);
   if (fitted === null) return null;
-  const least = inFlightOf(points[0]!);
   const most = inFlightOf(points[points.length - 1]!);
-  if (serviceAt(fitted, most) < RISEN_RATIO * serviceAt(fitted, least)) return null;
-  const { bend, growth, sharpness } = fitted;
-  const inFlight = bend * (2 * growth - 1) ** (-1 / sharpness);
-  const below = Math.max(...points.map(inFlightOf).filter((level) => level <= inFlight * NEAR_RATIO));
-  const above = Math.min(...points.map(inFlightOf).filter((level) => level >= inFlight));
+  if (serviceAt(fitted, most) < RISEN_RATIO * serviceAt(fitted, inFlightOf(points[0]!))) return null;
+  const power = (inFlight: number) => powerOf(inFlight, serviceAt(fitted, inFlight), onTheWayMs);
+  const inFlight = mostPower(power, most * FARTHEST_FACTOR);
+  const levels = believed.map(inFlightOf);
+  const below = Math.max(...levels.filter((level) => level <= inFlight * SAME_RATIO));
+  const above = Math.min(...levels.filter((level) => level > inFlight * SAME_RATIO));
   return {
     inFlight,
-    located: inFlight <= most,
-    exact: above <= below * LARGEST_GAP_RATIO,
-    lowest: inFlight <= least * NEAR_RATIO,
+    located: inFlight <= most * SAME_RATIO,
+    seenBelow: below * SAME_RATIO >= Math.min(inFlight / NEAR_BY_RATIO, inFlight - 1),
+    seenAbove: above <= Math.max(inFlight * NEAR_BY_RATIO, inFlight + 1) * SAME_RATIO,
+    lowest: inFlight <= levels[0]! * SAME_RATIO,
+    powerShare: (other) => power(other) / power(inFlight),
   };
+}
+
+/** Throughput over the latency that a client sees. */
+function powerOf(inFlight: number, serviceMs: number, onTheWayMs: number): number {
+  return inFlight / (serviceMs * (serviceMs + onTheWayMs));
+}
+
+/** What bears on the knee: not the lowest levels where the first step up is far steeper than what follows, unless they are best. */
+function bearingPoints(points: readonly CurvePoint[], onTheWayMs: number): readonly CurvePoint[] {
+  const power = points.map((point) => powerOf(inFlightOf(point), serviceMsOf(point), onTheWayMs));
+  const best = power.indexOf(Math.max(...power));
+  const last = points.length - 1;
+  let first = 0;
+  while (first < best && first + 2 <= last) {
+    const [low, next, most] = [points[first]!, points[first + 1]!, points[last]!];
+    if (slopeOf(low, next) <= STEEPER_FACTOR * slopeOf(next, most)) break;
+    first++;
+  }
+  return points.slice(first);
+}
+
+function slopeOf(low: CurvePoint, high: CurvePoint): number {
+  return (serviceMsOf(high) - serviceMsOf(low)) / (inFlightOf(high) - inFlightOf(low));
+}
+
+/** The whole number up to `most` with the most power; steps stay within a percent, far under what power tells apart. */
+function mostPower(power: (inFlight: number) => number, most: number): number {
+  let best = 1;
+  for (let inFlight = 2; inFlight <= most; inFlight += Math.max(1, Math.floor(inFlight / 100))) {
+    if (power(inFlight) > power(best)) best = inFlight;
+  }
+  return best;
 }
 
 /** Service time that the fitted curve gives at `inFlight`. */

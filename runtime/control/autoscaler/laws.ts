@@ -69,8 +69,17 @@ export const THRESHOLDS: Readonly<Record<string, number>> = {
 export const SHAPE_RATIO = 0.2;
 /** Cycles in which steps are wide after the shape moved: three of 20 % reach 1.7 times. */
 export const WIDE_CYCLES = 3;
-/** Within this share of the knee a target stays: the knee is known no better, and power is flat around it. */
+/** A target with this share of the knee's power stays: in throughput and latency it is within 10 % of it. */
+export const AS_GOOD_SHARE = 0.99;
+/** So does a target within this share of the knee: a sharp knee is known no better. */
 export const KNEE_SLACK = 0.1;
+/** But only with this share of the knee's power: past the memory that there is, a few percent more are too many. */
+export const NEAR_SHARE = 0.9;
+/**
+ * What lies between a client and a replica, a router and a network, takes at least this long. A client sees it in each
+ * latency, so that what a fast model saves far below it buys nothing, and throughput is not given away for it.
+ */
+export const ON_THE_WAY_MS = 1;
 /** A level that a resource did not bear is tried again after this long: one bad cycle in twenty at most. */
 export const CEILING_MS = 20 * CYCLE_MS;
 /** A doubled target that load has not filled for this long is given up. */

@@ -7,6 +7,7 @@ import { endpointOfVersion } from "../../domain/names.ts";
 import type { ReplicaReport } from "../../domain/replica.ts";
 import type { RolledVersion, Rollout } from "../../domain/rollout.ts";
 import { rolledVersion } from "../../domain/rollout.ts";
+import { ON_THE_WAY_MS } from "./laws.ts";
 import type { LoadRow, ReplicaMeter, Replicas, RouterRows, World } from "./world.ts";
 import { METER_SAMPLE } from "./world.ts";
 
@@ -33,6 +34,7 @@ export function observe(board: BoardView, version: VersionId): World {
     maxInFlight: run?.maxInFlight ?? null,
     routers: found === null ? [] : routerRows(board, found.rollout),
     replicas: replicasOf(board, version, run?.cpuCount ?? 1),
+    onTheWayMs: ON_THE_WAY_MS,
     predecessorTarget: found === null ? null : predecessorTarget(board, found.rollout, version),
   };
 }

@@ -131,11 +131,30 @@ describe("a cycle", () => {
     const growing = observeCurve(calm.curve, { inFlight: 2, serviceMs: 50, completed: 500, signals: { memory: 0.3 } });
     expect(learn({ ...calm, samples: full, curve: preallocated }).target).toBe(11);
     const lowered = learn({ ...calm, samples: full, curve: growing });
-    // 0.9 of memory over the 0.97 in use: nine of ten fit.
-    expect(lowered).toMatchObject({ target: 9, reason: "lower: memory" });
+    // 8 in flight use 0.97 of memory: 7.4 of them use the 0.9 that they may.
+    expect(lowered).toMatchObject({ target: 7, reason: "lower: memory" });
     // What a resource did not bear is not tried again at once.
-    const again = { ...learningAt(9, 9, 50), ceiling: lowered.ceiling };
-    expect(learn(again)).toMatchObject({ target: 9, reason: "hold: at-cap" });
+    const again = { ...learningAt(7, 7, 50), ceiling: lowered.ceiling };
+    expect(learn(again)).toMatchObject({ target: 7, reason: "hold: at-cap" });
+  });
+
+  it("holds a target that a resource bears, where a replica held more than it for a while", () => {
+    const calm = learningAt(10, 11, 50);
+    const full = calm.samples.map((sample) => ({ ...sample, signals: { memory: 0.97 } }));
+    const growing = observeCurve(calm.curve, { inFlight: 2, serviceMs: 50, completed: 500, signals: { memory: 0.3 } });
+    // 11 use 0.97 and 10.2 would use 0.9: the target of 10 fits, and is not raised past what fits.
+    const held = learn({ ...calm, samples: full, curve: growing });
+    expect(held).toMatchObject({ target: 10, ceiling: { target: 10 }, reason: "hold: memory" });
+  });
+
+  it("looks between two levels where a sharp knee may lie, and stays once it has seen little lower and little higher", () => {
+    // Memory for 56: 45 in flight are as fast as 32, and 64 half as slow again.
+    const level = (n: number) => [n, 100 * Math.max(1, (n / 56) ** 3)] as const;
+    const raised = learn(learningAt(45, 45, 100, {}, [16, 32, 45, 64].map(level)));
+    expect(raised.target).toBeGreaterThan(45);
+    expect(raised.target).toBeLessThan(56);
+    const seen = [16, 32, 45, 50, 56, 66].map(level);
+    expect(learn(learningAt(55, 55, 100, {}, seen))).toMatchObject({ target: 55, reason: "hold: at-knee" });
   });
 
   it("follows a workload whose requests grew without taking it for overload, and widens its next steps", () => {

@@ -3,6 +3,7 @@ import { fadeCurve, pointAt, rescaleCurve, risesWithLoad, serviceMsOf } from "./
 import type { Knee } from "./knee.ts";
 import { kneeOf } from "./knee.ts";
 import {
+  AS_GOOD_SHARE,
   CEILING_MS,
   CYCLE_MS,
   DEFAULT_TARGET,
@@ -12,6 +13,7 @@ import {
   LIMITING_RATIO,
   LOWER_SHARE,
   MOST,
+  NEAR_SHARE,
   RAISE_SHARE,
   REMEMBERED_SHARE,
   SHAPE_RATIO,
@@ -65,7 +67,7 @@ export function learnTarget(world: World, learning: Learning, cpuLimits: boolean
   };
   const recent = mayDouble ? latest : latestSamples(learning.samples, nowMs, CYCLE_MS);
   if (recent === null) return done({ reason: "learn: too-little-load" });
-  const knee = kneeOf(learning.curve);
+  const knee = kneeOf(learning.curve, world.onTheWayMs);
   const shift = shapeShift(learning.curve, knee, recent);
   if (shift !== null) {
     const curve = rescaleCurve(learning.curve, shift);
@@ -73,14 +75,16 @@ export function learnTarget(world: World, learning: Learning, cpuLimits: boolean
   }
   const curve = fadeCurve(learning.curve, REMEMBERED_SHARE);
   const over = overThreshold(learning, recent);
-  if (over !== null) return done({ curve, ...lowered(target, Math.floor(target * over.bearable), over.name, nowMs) });
+  if (over !== null) return done({ curve, ...held(target, over, nowMs) });
+  const small = Math.max(1, Math.round(target * (learning.wideCycles > 0 ? 2 * RAISE_SHARE : RAISE_SHARE)));
+  const aim = knee === null ? Number.POSITIVE_INFINITY : aimFor(knee, target, small);
   // What was learned in a busier hour still holds: a target above the knee does not wait for the next such hour to hurt.
-  if (knee?.located && Math.max(1, Math.round(knee.inFlight)) < target && target > knee.inFlight * (1 + KNEE_SLACK)) {
-    return done({ curve, ...lowered(target, Math.round(knee.inFlight), "above-knee", nowMs) });
-  }
-  if (knee?.lowest && target > 1) return done({ curve, ...lowered(target, 1, "below-seen", nowMs) });
+  if (aim < target) return done({ curve, ...lowered(target, aim), reason: "lower: above-knee" });
   if (!isLimiting(recent)) return done({ curve, ...unfilled(learning, target, recent, nowMs) });
-  return done({ curve, ...raised(world, learning, target, knee, nowMs) });
+  return done({
+    curve,
+    ...raised(world, learning, target, { aim, small, doubles: learning.doubling && !knee?.located }, nowMs),
+  });
 }
 
 /** The latest samples that hold enough to judge by and span at least `leastMs`, or null. */
@@ -94,11 +98,16 @@ function latestSamples(samples: readonly Sample[], nowMs: number, leastMs: numbe
   return null;
 }
 
-function lowered(target: number, aim: number, over: string, nowMs: number): Partial<Learning> {
-  const next = Math.max(1, Math.min(aim, target - 1), Math.round(target * (1 - LOWER_SHARE)));
-  const ceiling =
-    over === "above-knee" || over === "below-seen" ? {} : { ceiling: { target: next, untilMs: nowMs + CEILING_MS } };
-  return { target: next, source: "learned", doubling: false, doubled: null, ...ceiling, reason: `lower: ${over}` };
+function lowered(target: number, aim: number): Partial<Learning> {
+  const next = Math.max(1, aim, Math.round(target * (1 - LOWER_SHARE)));
+  return { target: Math.min(next, target), source: "learned", doubling: false, doubled: null };
+}
+
+/** A resource is past its threshold: down to what it bears, and not past it for a while. */
+function held(target: number, { name, bearable }: Over, nowMs: number): Partial<Learning> {
+  const next = lowered(target, Math.floor(bearable));
+  const ceiling = { target: next.target!, untilMs: nowMs + CEILING_MS };
+  return { ...next, ceiling, reason: next.target! < target ? `lower: ${name}` : `hold: ${name}` };
 }
 
 /** Concurrency is not the limit: the target holds, but a doubled one that is never filled was never shown to be good. */
@@ -109,37 +118,60 @@ function unfilled({ doubled }: Learning, target: number, samples: readonly Sampl
   return { target: next, source: "learned", doubling: false, doubled: null, reason: "settle: as-filled" };
 }
 
-function raised(world: World, learning: Learning, target: number, knee: Knee | null, nowMs: number): Partial<Learning> {
-  const { ceiling, wideCycles } = learning;
-  const doubling = learning.doubling && !knee?.located;
-  const small = Math.max(1, Math.round(target * (wideCycles > 0 ? 2 * RAISE_SHARE : RAISE_SHARE)));
+interface Upward {
+  /** The knee, or what lies past it to be seen. */
+  readonly aim: number;
+  readonly small: number;
+  /** Nothing is known yet that doubling could overshoot. */
+  readonly doubles: boolean;
+}
+
+function raised(
+  world: World,
+  learning: Learning,
+  target: number,
+  { aim, small, doubles }: Upward,
+  nowMs: number,
+): Partial<Learning> {
+  const { ceiling } = learning;
   const bearable = ceiling !== null && ceiling.untilMs > nowMs ? ceiling.target : Number.POSITIVE_INFINITY;
   const most = Math.min(bearable, world.maxInFlight ?? Number.POSITIVE_INFINITY);
   // The step that finds the knee is still an onboarding step.
-  const step = learning.doubling ? target : small;
-  const next = Math.min(target + step, aimFor(knee, target, small), most);
-  const settled = { doubling, source: "learned" as const };
+  const next = Math.min(target + (learning.doubling ? target : small), aim, most);
+  const settled = { doubling: doubles, source: "learned" as const };
   if (next <= target) return { ...settled, reason: most <= target ? "hold: at-cap" : "hold: at-knee" };
-  if (doubling) return { ...settled, target: next, doubled: { from: target, atMs: nowMs }, reason: "raise: doubling" };
-  const reason = learning.doubling ? "settle: at-knee" : "raise: limiting";
-  return { ...settled, target: next, doubled: null, reason };
+  if (doubles) return { ...settled, target: next, doubled: { from: target, atMs: nowMs }, reason: "raise: doubling" };
+  return { ...settled, target: next, doubled: null, reason: learning.doubling ? "settle: at-knee" : "raise: limiting" };
 }
 
-/** Where to raise to. A knee that is only foretold, or lies in a gap, is gone to and a little past, so that it is seen. */
-function aimFor(knee: Knee | null, target: number, small: number): number {
-  if (knee === null) return Number.POSITIVE_INFINITY;
-  const found = Math.max(1, Math.round(knee.inFlight));
-  if (!knee.located || !knee.exact) return Math.max(found, target + small);
-  return target * (1 + KNEE_SLACK) > knee.inFlight ? target : found;
+/**
+ * Where to go from `target`: to the knee; past one that is only foretold or lies in a gap, so that it is seen. It stays
+ * where power is as good as known, or nearly so close by: a target does not go to and fro.
+ */
+function aimFor(knee: Knee, target: number, small: number): number {
+  const { inFlight, powerShare } = knee;
+  if (!knee.located) return Math.max(inFlight, target + small);
+  if (knee.lowest) return 1;
+  if (target > inFlight && !knee.seenBelow) return inFlight;
+  if (!knee.seenAbove) return inFlight + small;
+  const share = powerShare(target);
+  const near = Math.abs(target - inFlight) <= inFlight * KNEE_SLACK;
+  return share >= AS_GOOD_SHARE || (near && share >= NEAR_SHARE) ? target : inFlight;
 }
 
-/** The resource that is past its threshold in most of the samples, and the share of the load that it bears; or null. */
-function overThreshold(learning: Learning, samples: readonly Sample[]): { name: string; bearable: number } | null {
+interface Over {
+  readonly name: string;
+  /** Requests in flight at which the resource would be at its threshold, if it is used in proportion to them. */
+  readonly bearable: number;
+}
+
+/** The resource that is past its threshold in most of the samples, or null. */
+function overThreshold(learning: Learning, samples: readonly Sample[]): Over | null {
   for (const [name, threshold] of Object.entries(THRESHOLDS)) {
     const over = samples.filter((sample) => (sample.signals[name] ?? 0) > threshold && rises(learning, sample, name));
     if (over.length < MOST * samples.length) continue;
-    const mean = over.reduce((sum, sample) => sum + (sample.signals[name] ?? 0), 0) / over.length;
-    return { name, bearable: threshold / mean };
+    const bearable = over.map((sample) => (sample.inFlight * threshold) / sample.signals[name]!);
+    return { name, bearable: bearable.reduce((sum, each) => sum + each, 0) / bearable.length };
   }
   return null;
 }

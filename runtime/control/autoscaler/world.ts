@@ -17,6 +17,8 @@ export interface World {
   readonly maxInFlight: number | null;
   readonly routers: readonly RouterRows[];
   readonly replicas: Replicas;
+  /** What a client's latency holds beside the service time. */
+  readonly onTheWayMs: number;
   /** Learned target of the version that serves most of the endpoint, for a new version to start from. */
   readonly predecessorTarget: number | null;
 }

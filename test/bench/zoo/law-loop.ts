@@ -1,5 +1,5 @@
 import { autoscaler } from "../../../runtime/control/autoscaler/autoscaler.ts";
-import { CYCLE_MS } from "../../../runtime/control/autoscaler/laws.ts";
+import { CYCLE_MS, ON_THE_WAY_MS } from "../../../runtime/control/autoscaler/laws.ts";
 import type { World } from "../../../runtime/control/autoscaler/world.ts";
 import { asMonoMs, asWallMs } from "../../../runtime/core/time.ts";
 import { type ClosedLoop, pause } from "./closed-loop.ts";
@@ -131,6 +131,7 @@ function worldOf(
       ],
     },
     hostKnown: true,
+    onTheWayMs: ON_THE_WAY_MS * stretch,
     predecessorTarget: null,
   };
 }
