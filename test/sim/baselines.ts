@@ -11,15 +11,18 @@ export function hpaRecommendation(pods: number, metricPerPod: number, target: nu
   return Math.max(1, Math.min(wanted, Math.max(pods * 2, pods + 4)));
 }
 
-/** The HPA in the lab: asked each 15 s, on a metric that is `metricLagMs` old (15 to 60 s in the field). */
-export function hpaLaw(target: number, metricLagMs: number): LabLaw {
+/**
+ * The HPA in the lab: asked each 15 s, on a metric that is `metricLagMs` old (15 to 60 s in the field). `hardCap` is what a
+ * replica takes at once.
+ */
+export function hpaLaw(target: number, metricLagMs: number, hardCap = Number.POSITIVE_INFINITY): LabLaw {
   const samples: { atMs: number; concurrency: number }[] = [];
   const recommended: { atMs: number; replicas: number }[] = [];
   return {
     name: `Kubernetes HPA, metric ${metricLagMs / 1_000} s old`,
     everyMs: 15_000,
     wakes: false,
-    hardCap: () => Number.POSITIVE_INFINITY,
+    hardCap: () => hardCap,
     sample: ({ nowMs, load }) => samples.push({ atMs: nowMs, concurrency: load.inFlight + load.queued }),
     decide: ({ nowMs, fleet }) => {
       const pods = fleet.replicas.length;
@@ -63,8 +66,8 @@ export function kpaDecision(
   return { state: { panicSinceMs: since, maxPanicPods: replicas }, replicas };
 }
 
-/** Knative in the lab: scraped each second, ticking each 2 s, target at its 70 % utilisation. */
-export function kpaLaw(target: number): LabLaw {
+/** Knative in the lab: scraped each second, ticking each 2 s, target at its 70 % utilisation; `hardCap` is its containerConcurrency. */
+export function kpaLaw(target: number, hardCap = Number.POSITIVE_INFINITY): LabLaw {
   const samples: { atMs: number; concurrency: number }[] = [];
   let state: KpaState = { panicSinceMs: null, maxPanicPods: 0 };
   const mean = (nowMs: number, windowMs: number) => {
@@ -75,7 +78,7 @@ export function kpaLaw(target: number): LabLaw {
     name: "Knative KPA",
     everyMs: 2_000,
     wakes: false,
-    hardCap: () => Number.POSITIVE_INFINITY,
+    hardCap: () => hardCap,
     sample: ({ nowMs, load }) => samples.push({ atMs: nowMs, concurrency: load.inFlight + load.queued }),
     decide: ({ nowMs, fleet }: LabView) => {
       const ready = fleet.readyAt(nowMs).length;
