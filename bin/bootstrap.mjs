@@ -10,6 +10,8 @@ import { fileURLToPath } from "node:url";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** From util-linux: runs a program with a signal to be sent to it when its parent dies. */
 const SETPRIV = "/usr/bin/setpriv";
+/** A launcher that died before the program was tied to it sends no signal any more: the program has another parent by then. */
+const UNLESS_ORPHANED = '[ "$PPID" = "$0" ] && exec "$@"';
 const stampFile = join(root, "node_modules", ".penstock-lock");
 
 /** Runs `npm ci` unless node_modules was made from this very lockfile. */
@@ -53,7 +55,7 @@ export function handOver(program, args) {
     PATH: `${join(root, "node_modules", ".bin")}:${process.env.PATH ?? ""}`,
   };
   const [first, ...rest] = existsSync(SETPRIV)
-    ? [SETPRIV, "--pdeathsig", "TERM", "--", program, ...args]
+    ? [SETPRIV, "--pdeathsig", "TERM", "--", "/bin/sh", "-c", UNLESS_ORPHANED, String(process.pid), program, ...args]
     : [program, ...args];
   const child = spawn(first, rest, { stdio: "inherit", env });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
