@@ -1,3 +1,4 @@
+import { Heap } from "../core/heap.ts";
 import { asMonoMs, asWallMs } from "../core/time.ts";
 import type { Clock } from "../ports/clock.ts";
 
@@ -12,7 +13,7 @@ const WALL_START_MS = 1_767_225_600_000;
 
 /** Simulated time: it jumps from timer to timer, in the order of their times and then of their making. */
 export class VirtualClock implements Clock {
-  readonly #heap: Timer[] = [];
+  readonly #timers = new Heap<Timer>(isBefore);
   #nowMs = 0;
   #made = 0;
 
@@ -30,7 +31,7 @@ export class VirtualClock implements Clock {
 
   after(delayMs: number, callback: () => void): () => void {
     const timer: Timer = { atMs: this.#nowMs + Math.max(0, delayMs), order: this.#made++, callback };
-    this.#push(timer);
+    this.#timers.push(timer);
     return () => {
       timer.callback = null;
     };
@@ -38,40 +39,12 @@ export class VirtualClock implements Clock {
 
   /** Runs every timer due up to `endMs` and then stands there. */
   runUntil(endMs: number): void {
-    for (let first = this.#heap[0]; first !== undefined && first.atMs <= endMs; first = this.#heap[0]) {
-      this.#pop();
+    for (let first = this.#timers.first; first !== undefined && first.atMs <= endMs; first = this.#timers.first) {
+      this.#timers.pop();
       this.#nowMs = first.atMs;
       first.callback?.();
     }
     this.#nowMs = endMs;
-  }
-
-  #push(timer: Timer): void {
-    const heap = this.#heap;
-    let index = heap.push(timer) - 1;
-    while (index > 0) {
-      const parent = (index - 1) >> 1;
-      if (!isBefore(timer, heap[parent]!)) break;
-      heap[index] = heap[parent]!;
-      index = parent;
-    }
-    heap[index] = timer;
-  }
-
-  #pop(): void {
-    const heap = this.#heap;
-    const last = heap.pop()!;
-    if (heap.length === 0) return;
-    let index = 0;
-    for (;;) {
-      let child = 2 * index + 1;
-      if (child >= heap.length) break;
-      if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child++;
-      if (!isBefore(heap[child]!, last)) break;
-      heap[index] = heap[child]!;
-      index = child;
-    }
-    heap[index] = last;
   }
 }
 

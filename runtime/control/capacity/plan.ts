@@ -1,3 +1,4 @@
+import { Heap } from "../../core/heap.ts";
 import type { VersionId } from "../../domain/names.ts";
 
 /** One version's claim on a machine: what a replica of it takes, what it must have, what it wants, what it holds, what of it still has to go. */
@@ -22,7 +23,7 @@ export interface Budget {
  * Replicas granted to each version: first every version's guarantee in rounds of one, then the rest by max-min, one
  * replica at a time to whoever has least. The grants fit the budget; what is above a version's present holding must
  * fit beside everything that is still held, so that a raise waits for the drain that makes room for it.
- * Cost: O(granted replicas x versions).
+ * Cost: O(granted replicas x log versions).
  */
 export function planGrants(claims: readonly Claim[], budget: Budget): ReadonlyMap<VersionId, number> {
   const ideal = fill(claims, { memoryBytes: budget.memoryBytes, cpuCount: budget.cpuCount }, () => 0);
@@ -52,21 +53,20 @@ function fill(
   startOf: (claim: Claim) => number,
 ): ReadonlyMap<VersionId, number> {
   const granted = new Map(claims.map((claim) => [claim.id, startOf(claim)]));
+  const grantedOf = (claim: Claim) => granted.get(claim.id) ?? 0;
   const left = { ...room };
   for (const limitOf of [(claim: Claim) => claim.guaranteed, (claim: Claim) => claim.wanted]) {
-    let open = claims.toSorted((a, b) => (a.id < b.id ? -1 : 1));
-    while (open.length > 0) {
-      open = open.filter((claim) => {
-        const fits = claim.memoryBytes <= left.memoryBytes && claim.cpuCount <= left.cpuCount;
-        return fits && (granted.get(claim.id) ?? 0) < limitOf(claim);
-      });
-      const next = open.reduce<Claim | null>((least, claim) => {
-        return least === null || (granted.get(claim.id) ?? 0) < (granted.get(least.id) ?? 0) ? claim : least;
-      }, null);
-      if (next === null) break;
-      granted.set(next.id, (granted.get(next.id) ?? 0) + 1);
+    const open = new Heap<Claim>(
+      (a, b) => grantedOf(a) < grantedOf(b) || (grantedOf(a) === grantedOf(b) && a.id < b.id),
+    );
+    for (const claim of claims) if (grantedOf(claim) < limitOf(claim)) open.push(claim);
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      // What does not fit now never will: the room only shrinks.
+      if (next.memoryBytes > left.memoryBytes || next.cpuCount > left.cpuCount) continue;
+      granted.set(next.id, grantedOf(next) + 1);
       left.memoryBytes -= next.memoryBytes;
       left.cpuCount -= next.cpuCount;
+      if (grantedOf(next) < limitOf(next)) open.push(next);
     }
   }
   return granted;
