@@ -74,7 +74,7 @@ export function assemble(ports: RegionPorts, laws: Partial<Laws> = {}): RegionCo
     incarnation: specs.nextIncarnation(),
     spec: storedWriter(board, specs, "spec"),
     apiKeys: storedWriter(board, specs, "keys"),
-    prepared: storedWriter(board, specs, "prepared"),
+    prepared: storedWriter(board, specs, "prepared", ({ state }) => state.kind !== "working"),
   };
   const bookWriters = { route: board.writer("route"), snapshot: board.writer("snapshot") };
   const book = new SnapshotBook(board, bookWriters, sender, control.incarnation);

@@ -2,9 +2,10 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { FakeClock } from "../../test/support/fake-clock.ts";
 import { MemorySpecStore } from "../../test/support/memory-stores.ts";
-import { specOf } from "../../test/support/specs.ts";
+import { preparedOf, specOf } from "../../test/support/specs.ts";
 import { versionOfReplica } from "../domain/names.ts";
 import type { HostedReplica } from "../domain/replica.ts";
+import type { Prepared } from "../domain/rollout.ts";
 import { Board, storedWriter } from "./board.ts";
 
 const hosted = (id: string): HostedReplica => {
@@ -76,4 +77,27 @@ it("finds stored facts again, and shows nothing that is not on disk", () => {
   };
   expect(() => again.set("iris", specOf("iris", { generation: 2 }))).toThrow("disk full");
   expect(next.get("spec", "iris")).toMatchObject({ value: { generation: 1 } });
+});
+
+it("keeps no value that does not outlive the process: the next one finds the last that does", () => {
+  const store = new MemorySpecStore();
+  const outlives = ({ state }: Prepared) => state.kind !== "working";
+  const board = new Board(new FakeClock());
+  const writer = storedWriter(board, store, "prepared", outlives);
+  const ready = preparedOf(specOf("iris"));
+  const working: Prepared = {
+    ...ready,
+    deployNumber: 2,
+    state: { kind: "working", doing: "fetching", doneBytes: 1, totalBytes: null },
+  };
+  writer.set("iris", ready);
+  writer.set("iris", working);
+  expect(board.get("prepared", "iris")).toMatchObject({ value: working });
+  const later = new Board(new FakeClock());
+  storedWriter(later, store, "prepared", outlives);
+  expect(later.get("prepared", "iris")).toMatchObject({ value: ready });
+  // The last value kept is not the last one shown: ready again after progress is written.
+  const next = { ...ready, deployNumber: 2 };
+  writer.set("iris", next);
+  expect(store.load("prepared")).toEqual([{ key: "iris", value: next }]);
 });

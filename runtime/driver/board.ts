@@ -138,9 +138,15 @@ function isReplicaFact(fact: FactName): fact is ReplicaFact {
 
 /**
  * The writer of a fact that outlives the process: what the store holds is put on the Board now, and each later change
- * is on disk before anybody sees it. Errors: those of the store; the Board then keeps the old value.
+ * is on disk before anybody sees it. Values that do not outlive it (`outlives` says no: progress) go to the Board alone,
+ * and the next process finds the last one that does. Errors: those of the store; the Board then keeps the old value.
  */
-export function storedWriter<F extends FactName>(board: Board, store: SpecStore, fact: F): FactWriter<F> {
+export function storedWriter<F extends FactName>(
+  board: Board,
+  store: SpecStore,
+  fact: F,
+  outlives: (value: Facts[F]) => boolean = () => true,
+): FactWriter<F> {
   const writer = board.writer(fact);
   for (const { key, value } of store.load(fact)) writer.set(key, value as unknown as Facts[F]);
   return {
@@ -148,8 +154,8 @@ export function storedWriter<F extends FactName>(board: Board, store: SpecStore,
     set: (key, value) => {
       const known = board.get(fact, key);
       const plain = value as unknown as Plain;
-      if (known.kind === "missing" || canonicalJson(known.value as unknown as Plain) !== canonicalJson(plain))
-        store.put(fact, key, plain);
+      const isNew = known.kind === "missing" || canonicalJson(known.value as unknown as Plain) !== canonicalJson(plain);
+      if (isNew && outlives(value)) store.put(fact, key, plain);
       writer.set(key, value);
     },
     remove: (key) => {
