@@ -99,6 +99,14 @@ describe.skipIf(!existsSync(CHROMIUM))("the console (needs /usr/bin/chromium: ap
     expect(fixture.errors).toEqual([]);
   });
 
+  test("shows the last lines of a replica that is not well at once, and closes them when asked", async () => {
+    const page = await openScenario("#/endpoints/agent-tools");
+    await page.getByText("error: port taken").waitFor();
+    await page.getByRole("button", { name: "agent-tools-9999999999-0" }).click();
+    await page.getByText("error: port taken").waitFor({ state: "detached" });
+    expect(fixture.errors).toEqual([]);
+  });
+
   test("splits, rolls back, sets bounds and redeploys, each once it is confirmed", async () => {
     const page = await openScenario("#/endpoints/iris");
     const dialog = page.getByRole("dialog");

@@ -60,9 +60,13 @@ export function Replicas({ endpoint }: { readonly endpoint: EndpointView }) {
   );
 }
 
+const UNWELL: ReadonlySet<ReplicaView["word"]> = new Set(["crash-loop", "waiting", "stuck"]);
+
 function ReplicaRows({ replica }: { readonly replica: ReplicaView }) {
   const { progress } = usePicture();
-  const [isOpen, setOpen] = useState(false);
+  // What is wrong with a replica stands in its last lines: they are shown until they are closed.
+  const [chosen, setOpen] = useState<boolean | null>(null);
+  const isOpen = chosen ?? UNWELL.has(replica.word);
   const { id, word, inFlight, cpuCores, residentBytes, startupMs, failedStarts, lastExit } = replica;
   const nowMs = Date.now();
   const detailId = `replica-${id}`;
