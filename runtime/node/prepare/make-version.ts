@@ -86,7 +86,10 @@ async function snapshot(
 ): Promise<Artifact> {
   const { root, files, entry } = detected;
   const { sizeBytes } = await statFiles(root, files);
-  const before = await digest(root, files, sizeBytes, "hashing", context);
+  const immutable = fetched.sha256 !== null;
+  // A file of the cache is an artifact of its own.
+  const knownHashes = new Map(files.length === 1 && fetched.sha256 !== null ? [[entry, fetched.sha256]] : []);
+  const before = await digest(root, files, { doing: "hashing", totalBytes: sizeBytes, knownHashes }, context);
   const known = artifactDir(context.dataDir, before.digest);
   if (await exists(known)) {
     // Used again: it is not to be taken for garbage before the version that refers to it is known.
@@ -98,10 +101,11 @@ async function snapshot(
   // A folder of its own each time: two endpoints may be made of one model at once.
   const incoming = await mkdtemp(join(context.dataDir, "artifacts", "incoming-"));
   try {
-    if (!fetched.immutable) await checkRoom(incoming, sizeBytes);
-    await keepFiles(root, files, incoming, fetched.immutable);
+    if (!immutable) await checkRoom(incoming, sizeBytes);
+    await keepFiles(root, files, incoming, immutable);
     // A copy is hashed again: the user may have changed a file in between.
-    const kept = fetched.immutable ? before : await digest(incoming, files, sizeBytes, "checking", context);
+    const check = { doing: "checking", totalBytes: sizeBytes, knownHashes: new Map() };
+    const kept = immutable ? before : await digest(incoming, files, check, context);
     const target = artifactDir(context.dataDir, kept.digest);
     await renameUnlessThere(incoming, target);
     return { source, ...kept, path: join(target, entry) };
@@ -122,12 +126,13 @@ async function renameUnlessThere(from: string, to: string): Promise<void> {
 async function digest(
   root: string,
   files: readonly string[],
-  totalBytes: number,
-  doing: string,
+  work: { readonly doing: string; readonly totalBytes: number; readonly knownHashes: ReadonlyMap<string, string> },
   context: MakeContext,
 ): Promise<Digest> {
+  const { doing, totalBytes, knownHashes } = work;
   return digestFiles(root, files, {
     signal: context.signal,
+    knownHashes,
     onProgress: (doneBytes) => context.onProgress(`${doing} the model`, { doneBytes, totalBytes }),
   });
 }
