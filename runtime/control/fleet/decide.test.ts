@@ -73,7 +73,46 @@ describe("fleet", () => {
   it("takes a draining replica back before it starts a new one, and never uses an ordinal twice", () => {
     const drained = run(start().memory, running({ 1: 5, 2: 1, 3: 4 }, { wanted: 2 }), 10);
     const back = run(drained.memory, running({ 1: 5, 2: 1, 3: 4 }, { wanted: 4 }), 20);
-    expect(back.shown).toEqual(["1", "2", "3", "4"]);
+    expect([back.shown, back.memory.nextOrdinal]).toEqual([["1", "2", "3", "4"], 5]);
+  });
+
+  it("takes back the draining one that is ready before one that never was, and of equals the oldest", () => {
+    const gone = { snapshot: null, routers: [] };
+    const warming = running({ 1: 1, 2: 1, 3: 1 }, gone);
+    const reports = warming.reports.map((report) =>
+      report.id === idOf(1) ? { ...report, phase: "stuck" as const } : report,
+    );
+    const drained = run(start().memory, { ...warming, wanted: 0 }, 10);
+    expect(drained.shown).toEqual(["1 drains", "2 drains", "3 drains"]);
+    expect(run(drained.memory, { ...warming, wanted: 1 }, 20).shown).toEqual(["1", "2 drains", "3 drains"]);
+    const slots = drained.memory.slots.map((slot) => ({ ...slot, everReady: slot.id !== idOf(1) }));
+    const memory = { ...drained.memory, slots };
+    // Replica 1 never was ready, so it needs no drain and goes.
+    expect(run(memory, { ...warming, reports, wanted: 1 }, 20).shown).toEqual(["2", "3 drains"]);
+  });
+
+  it("takes for a replica's work what routers count or its keeper sees, whichever is more", () => {
+    const calm = running({ 1: 2, 2: 2, 3: 2 }, { wanted: 2 });
+    const rows = [1, 2, 3].map((n) => ({ id: idOf(n), inFlight: n === 1 ? 0 : 1, draining: false }));
+    const two = ["a", "b"].map((name) => ({ name, generation: generation(1), rows }));
+    // Keepers see 2, 2 and 0; routers count 0, 2 and 2 in all: the least is 2 by either, so the youngest goes.
+    const reports = calm.reports.map((report) => (report.id === idOf(3) ? { ...report, inFlight: 0 } : report));
+    expect(run(start().memory, { ...calm, reports, routers: two }, 10).shown).toEqual(["1", "2", "3 drains"]);
+    const seen = calm.reports.map((report) => (report.id === idOf(1) ? { ...report, inFlight: 1 } : report));
+    expect(run(start().memory, { ...calm, reports: seen, routers: two }, 10).shown).toEqual(["1 drains", "2", "3"]);
+  });
+
+  it("looks at a drain each second, and at the end of its grace", () => {
+    const world = running({ 1: 5, 2: 1, 3: 4 }, { wanted: 2, requestMs: 1_500 });
+    const draining = run(start().memory, world, 10);
+    expect(draining.wakeAtMs).toBe(1_010);
+    expect(run(draining.memory, world, 900).wakeAtMs).toBe(1_510);
+  });
+
+  it("keeps an empty set of a version that serves, and drops that of one that ends", () => {
+    const nothing = run(initFleet(null), worldOf({ wanted: 0 }), 0);
+    expect([nothing.shown, nothing.because.reason]).toEqual([[], "hold: as wanted"]);
+    expect(run(initFleet(null), worldOf({ phase: "draining" }), 0).output).toBe(null);
   });
 
   it("ends a draining replica only on a report made under a snapshot that closed it", () => {
@@ -127,7 +166,8 @@ describe("fleet", () => {
 
   it("holds at what there is while its grant or the wanted count is missing", () => {
     expect(run(start().memory, worldOf({ wanted: 9, granted: null }), 10).shown).toEqual(["1", "2", "3"]);
-    expect(run(start().memory, worldOf({ wanted: null }), 10).shown).toEqual(["1", "2", "3"]);
+    const unsaid = run(start().memory, worldOf({ wanted: null }), 10);
+    expect([unsaid.shown, unsaid.because.reason]).toEqual([["1", "2", "3"], "hold: missing-wanted"]);
   });
 });
 

@@ -55,6 +55,22 @@ describe("publisher", () => {
     expect([both?.split, both?.doors]).toEqual([[{ version: "v1", weight: 100 }], ["mlflow", "kserve"]]);
   });
 
+  it("opens the doors of the runtime that is named while no version says more, and none while it is to be found out", () => {
+    const doorsOf = (runtime: "auto" | "custom") =>
+      published(worldOf([], { endpoint: { settings, runtime, prepareProblem: null } }))?.endpoint?.doors;
+    expect([doorsOf("custom"), doorsOf("auto")]).toEqual([["openai", "mlflow", "kserve", "raw"], []]);
+    const onnx = worldOf([versionRow("v1")], { endpoint: { settings, runtime: "custom", prepareProblem: null } });
+    expect(published(onnx)?.endpoint?.doors).toEqual(["mlflow", "kserve"]);
+  });
+
+  it("splits by every weight above 0, the smallest too", () => {
+    const rows = [versionRow("v1", { weight: 99 }), versionRow("v2", { weight: 1 }), versionRow("v3", { weight: 0 })];
+    expect(published(worldOf(rows))?.endpoint?.split).toEqual([
+      { version: "v1", weight: 99 },
+      { version: "v2", weight: 1 },
+    ]);
+  });
+
   it("says why an endpoint can't answer, and says nothing while a version serves", () => {
     const failed = versionRow("v1", { phase: "failed", weight: 0, failure: "its replica ends again and again" });
     expect(published(worldOf([failed]))?.endpoint?.problem).toContain("its replica ends again and again");

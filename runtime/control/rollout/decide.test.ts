@@ -86,6 +86,28 @@ describe("rollout", () => {
     expect(endpoint.after(10)).toEqual(["v2 serving 100", "v1 kept 0"]);
   });
 
+  it("moves nothing to a new version of which nobody has said what it wants or gets, however long that takes", () => {
+    const endpoint = served();
+    endpoint.deploy(v2);
+    endpoint.after(10);
+    for (const unsaid of [{ wanted: null }, { granted: null }]) {
+      endpoint.ready(v2.id);
+      endpoint.facts.set(v2.id, { ...endpoint.facts.get(v2.id), ...unsaid });
+      expect(endpoint.after(5_000)).toEqual(["v2 staging 0 for 100", "v1 serving 100"]);
+    }
+  });
+
+  it("says that it waits for the next version while that is being prepared, and needs no look at the clock then", () => {
+    const endpoint = served();
+    endpoint.candidate = null;
+    endpoint.after(10);
+    expect(endpoint.reason).toBe("hold: preparing");
+    expect(decideRollout(endpoint.world(), endpoint.memory, nowAt(endpoint.atMs)).wakeAtMs).toBe(null);
+    endpoint.candidate = v1;
+    endpoint.after(10);
+    expect(endpoint.reason).toBe("hold: as wanted");
+  });
+
   it("does not trust a wanted count that is older than the weight the version is sized for", () => {
     const endpoint = served();
     endpoint.facts.set(v2.id, { ready: 1, wanted: 1, granted: 1, wantedAtMs: 0 });

@@ -138,6 +138,17 @@ describe("ejection", () => {
     for (let count = 0; count < 6; count++) expect(failOn(stand, "r1", "reset")).toBe("counted");
   });
 
+  test("is heeded by a full fleet as long as no more than half of it is ejected", () => {
+    const stand = fleet(3, 1);
+    for (let count = 0; count < 5; count++) failOn(stand, "r0", "reset");
+    expect(ejected(stand)).toEqual(["r0"]);
+    const seats = [1, 2, 3].map(() => stand.admit().seat?.replica ?? null);
+    expect(seats.toSorted()).toEqual(["r1", "r2", null].toSorted());
+    stand.nowMs += 300_000;
+    // Its time is over: it may be tried, and counts as ejected no more.
+    expect(ejected(stand)).toEqual([]);
+  });
+
   test("is ignored in panic, when a shrunken fleet is more than half ejected", () => {
     const stand = fleet(30);
     for (const replica of ["r0", "r1", "r2"]) for (let count = 0; count < 5; count++) failOn(stand, replica, "reset");

@@ -38,7 +38,11 @@ describe("a version at zero", () => {
     const byBytes = new Stand(snapshot([version("v1", 1, [])], [100], { maxBytes: 10_240 }));
     const admit = () => byBytes.flow.admit("e", ask({ bodyBytes: 5_000 }), 0);
     // 5,000 bytes are 5 KiB: two fill the bound of 10.
-    expect([admit(), admit(), admit()].at(-1)).toBe("queue-full");
+    expect([admit(), admit(), admit()].map((lease) => (typeof lease === "string" ? lease : "held"))).toEqual([
+      "held",
+      "held",
+      "queue-full",
+    ]);
   });
 });
 
@@ -50,6 +54,36 @@ test("a request in line is not overtaken by one that comes later", () => {
   const late = stand.admit();
   expect(late.seat).toBeNull();
   expect(stand.ready()).toEqual([waiting]);
+});
+
+test("the first byte counts once, from arrival, in the bucket of its time, and not after the end", () => {
+  const stand = new Stand(snapshot([version("v1", 2, ["r0"])]));
+  const [early, gone] = [stand.admit(), stand.admit()];
+  stand.flow.settle(gone, "client-gone", stand.nowMs);
+  stand.nowMs += 100;
+  for (const lease of [early, early, gone]) stand.flow.firstByte(lease, stand.nowMs);
+  stand.nowMs += 300;
+  stand.flow.settle(early, "completed", stand.nowMs);
+  const row = versionLoad(stand);
+  expect([row.firstByteMsTotal, row.serviceMsTotal]).toEqual([100, 400]);
+  // 0.25 ms x 2^(n/2): 90.5 to 128 ms is bucket 18, 362 to 512 ms is bucket 22.
+  const filled = (buckets: readonly number[]) =>
+    buckets.flatMap((count, bucket) => (count > 0 ? [[bucket, count]] : []));
+  expect([filled(row.firstByteMsBuckets), filled(row.serviceMsBuckets)]).toEqual([[[18, 1]], [[22, 1]]]);
+  expect([row.firstByteMsBuckets.length, row.serviceMsBuckets.length]).toEqual([49, 49]);
+});
+
+test("a replica that left the snapshot with work on it is told as draining until that work is done", () => {
+  const stand = new Stand(snapshot([version("v1", 2, ["r0"])]));
+  const held = stand.admit();
+  stand.apply(snapshot([version("v1", 2, ["r1"])]));
+  const rows = () => readLoad(stand.memory, stand.plan, stand.nowMs).replicas.map((row) => [row.replica, row.draining]);
+  expect(rows()).toEqual([
+    ["r1", false],
+    ["r0", true],
+  ]);
+  stand.flow.settle(held, "completed", stand.nowMs);
+  expect(rows()).toEqual([["r1", false]]);
 });
 
 test("a client that leaves while its request waits frees its place", () => {

@@ -35,6 +35,16 @@ test("allows exactly what counting the last ten seconds allows", () => {
   );
 });
 
+test("a fifth of the arrivals may be sent again, and not one more", () => {
+  const budget = new RetryBudget();
+  for (let count = 0; count < 100; count++) budget.arrived(0);
+  for (let count = 0; count < 20; count++) {
+    expect(budget.allows(0)).toBe(true);
+    budget.spend(0);
+  }
+  expect(budget.allows(0)).toBe(false);
+});
+
 test("three retries are allowed in a window without arrivals, and no fourth", () => {
   const budget = new RetryBudget();
   for (let count = 0; count < 3; count++) {
