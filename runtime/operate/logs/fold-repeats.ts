@@ -2,6 +2,8 @@
 export interface FoldedLines {
   readonly lines: readonly string[];
   readonly times: number;
+  /** They reach the first line that is kept: there may have been more of them. */
+  readonly mayBeMore: boolean;
 }
 
 /**
@@ -14,16 +16,18 @@ export function foldRepeats(lines: readonly string[]): FoldedLines[] {
   const folded: FoldedLines[] = [];
   for (let end = lines.length; end > 0; ) {
     const { size, times, cut } = widestRepeat(keys, end);
-    folded.unshift({ lines: lines.slice(end - size, end), times: times + (cut > 0 ? 1 : 0) });
-    end -= size * times + cut;
+    const start = end - size * times - cut;
+    folded.unshift({ lines: lines.slice(end - size, end), times: times + (cut > 0 ? 1 : 0), mayBeMore: start === 0 });
+    end = start;
   }
   return joinSingles(folded);
 }
 
 /** How often the block came, or nothing where it came once. */
-export function timesText({ lines, times }: FoldedLines): string {
+export function timesText({ lines, times, mayBeMore }: FoldedLines): string {
   if (times === 1) return "";
-  return lines.length === 1 ? `(${times} times)` : `(these ${lines.length} lines, ${times} times)`;
+  const often = `${mayBeMore ? "at least " : ""}${times} times`;
+  return lines.length === 1 ? `(${often})` : `(these ${lines.length} lines, ${often})`;
 }
 
 interface Repeat {
@@ -59,7 +63,7 @@ function joinSingles(folded: readonly FoldedLines[]): FoldedLines[] {
   for (const one of folded) {
     const last = joined.at(-1);
     if (last?.times === 1 && one.times === 1)
-      joined[joined.length - 1] = { lines: [...last.lines, ...one.lines], times: 1 };
+      joined[joined.length - 1] = { ...last, lines: [...last.lines, ...one.lines] };
     else joined.push(one);
   }
   return joined;
