@@ -9,6 +9,11 @@ import type { Generation } from "./snapshot.ts";
  */
 export const LATENCY_EDGES_MS: readonly number[] = Array.from({ length: 48 }, (_, index) => 0.25 * 2 ** (index / 2));
 
+/** No request in any bucket: the LATENCY_EDGES_MS and the one above them. */
+export function emptyLatencyBuckets(): number[] {
+  return Array.from({ length: LATENCY_EDGES_MS.length + 1 }, () => 0);
+}
+
 /**
  * Load of one version as one router has counted it since it started: cumulative, so that a lost report is repaired by
  * the next and a repeated one changes nothing. Integrals are over the router's own monotonic time.

@@ -6,7 +6,7 @@ import { asMonoMs, asWallMs } from "../core/time.ts";
 import type { BoardView, FactName, Facts } from "../domain/board.ts";
 import type { EndpointSpec } from "../domain/endpoint.ts";
 import type { RouterLoad, VersionLoad } from "../domain/load.ts";
-import { LATENCY_EDGES_MS } from "../domain/load.ts";
+import { emptyLatencyBuckets } from "../domain/load.ts";
 import type { Machine, ReplicaReport } from "../domain/replica.ts";
 import type { RolledVersion } from "../domain/rollout.ts";
 import type { Version } from "../domain/version.ts";
@@ -18,7 +18,7 @@ const ENDPOINT = "lab";
 const VERSION = "lab-0000000000";
 /** A host that has told what runs; its size bounds nothing in the lab. */
 const HOST: Machine = { cpuCount: 1, memoryBytes: 2 ** 30, memoryAvailableBytes: 2 ** 30, bootId: "lab" };
-const EMPTY_BUCKETS = LATENCY_EDGES_MS.map(() => 0).concat(0);
+const EMPTY_BUCKETS = emptyLatencyBuckets();
 
 /** What a run does to the autoscaler beside load. */
 export interface AutoscalerLabOptions {

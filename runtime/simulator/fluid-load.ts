@@ -1,6 +1,6 @@
 import type { Uniform } from "../core/prng.ts";
 import { bucketOf } from "../core/window/histogram.ts";
-import { LATENCY_EDGES_MS } from "../domain/load.ts";
+import { emptyLatencyBuckets, LATENCY_EDGES_MS } from "../domain/load.ts";
 import { poissonCount } from "./arrivals.ts";
 import type { ServiceModel } from "./service-model.ts";
 
@@ -19,7 +19,7 @@ export class FluidLoad {
   serviceMsTotal = 0;
   cpuMsPerReplica = 0;
   /** Counts by LATENCY_EDGES_MS, from arrival to answer. */
-  readonly latencyBuckets: number[] = LATENCY_EDGES_MS.map(() => 0).concat(0);
+  readonly latencyBuckets: number[] = emptyLatencyBuckets();
   readonly #service: ServiceModel;
   readonly #queueMost: number;
   readonly #uniform: Uniform;

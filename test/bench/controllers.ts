@@ -2,36 +2,30 @@
  * What the controllers cost at size: 1,000 endpoints, and 10 to 10,000 replicas over them. Virtual time; the replicas,
  * their keepers and the router are modelled, the control of a region is the real one. A round is one second of a running
  * region: each keeper and the router report once, and all that is due is decided. A change is one replica that stops being
- * ready, until the router has been told.
+ * ready or is again, with the quarter of a second after which the router has been told.
  */
 import { assemble, type RegionControl } from "../../runtime/control/assemble.ts";
 import { REGION_KEY } from "../../runtime/domain/board.ts";
-import { LATENCY_EDGES_MS } from "../../runtime/domain/load.ts";
+import { emptyLatencyBuckets } from "../../runtime/domain/load.ts";
 import type { ReplicaReport, ReplicaSet } from "../../runtime/domain/replica.ts";
-import type { Log } from "../../runtime/ports/log.ts";
 import type { ReplicaHost, ReplicaHostObserver } from "../../runtime/ports/replica-host.ts";
 import type { DecisionLog } from "../../runtime/ports/stores.ts";
 import { VirtualClock } from "../../runtime/simulator/virtual-clock.ts";
 import { MemoryKeptStore, MemorySpecStore } from "../support/memory-stores.ts";
 import { preparedOf, specOf } from "../support/specs.ts";
+import { strictLog } from "../support/strict-log.ts";
 import { report, step } from "./support/report.ts";
 
 const ENDPOINTS = 1_000;
 const SIZES = [10, 100, 1_000, 10_000];
 const ROUNDS = 3;
+/** Changes of one replica, each sent before the next. */
+const CHANGES = 20;
+const SEND_GAP_MS = 260;
 /** Time in which every endpoint has its replicas, and first decisions are over. */
 const SETTLE_MS = 30_000;
-const EMPTY_BUCKETS = LATENCY_EDGES_MS.map(() => 0).concat(0);
+const EMPTY_BUCKETS = emptyLatencyBuckets();
 
-const log: Log = {
-  debug: () => {},
-  info: () => {},
-  warn: () => {},
-  error: (code, fields) => {
-    throw new Error(`${code} ${JSON.stringify(fields)}`);
-  },
-  with: () => log,
-};
 /** Writing the log is the store's cost and not the controllers'. */
 const decisions: DecisionLog = { append: () => 0, list: () => [], get: () => null };
 
@@ -137,7 +131,7 @@ function measure(replicas: number): Record<string, number> {
   let sentBytes = 0;
   const control = assemble({
     clock,
-    log,
+    log: strictLog,
     specs: new MemorySpecStore(),
     kept: new MemoryKeptStore(),
     decisions,
@@ -177,13 +171,22 @@ function measure(replicas: number): Record<string, number> {
   });
   sentBytes = 0;
   const [first] = host.reports.keys();
-  const changeMs = cpuMs(() => {
-    host.tell(first!, { phase: "stuck", address: null });
-    clock.runUntil(clock.monoMs() + 300);
+  const changesMs = cpuMs(() => {
+    for (let change = 0; change < CHANGES; change++) {
+      host.tell(first!, { phase: change % 2 === 0 ? "stuck" : "ready" });
+      clock.runUntil(clock.monoMs() + SEND_GAP_MS);
+    }
   });
   const running = host.reports.size;
   control.stop();
-  return { running, settleMs, roundMs: roundsMs / ROUNDS, changeMs, fullBytes, diffBytes: sentBytes };
+  return {
+    running,
+    settleMs,
+    roundMs: roundsMs / ROUNDS,
+    changeMs: changesMs / CHANGES,
+    fullBytes,
+    diffBytes: sentBytes / CHANGES,
+  };
 }
 
 const figures: Record<string, number> = {};

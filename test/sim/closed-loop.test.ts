@@ -1,23 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { Log } from "../../runtime/ports/log.ts";
 import { fixedStart } from "../../runtime/simulator/model-fleet.ts";
 import { cpuBound } from "../../runtime/simulator/service-model.ts";
 import { SimRegion } from "../../runtime/simulator/sim-region.ts";
 import { MemoryDecisionLog, MemoryKeptStore, MemorySpecStore } from "../support/memory-stores.ts";
 import { preparedOf, specOf, versionOf } from "../support/specs.ts";
+import { strictLog } from "../support/strict-log.ts";
 
 const MINUTE_MS = 60_000;
-
-/** Quiet but for a controller that throws, which is a bug. */
-const log: Log = {
-  debug: () => {},
-  info: () => {},
-  warn: () => {},
-  error: (code, fields) => {
-    throw new Error(`${code} ${JSON.stringify(fields)}`);
-  },
-  with: () => log,
-};
 
 /** An endpoint whose replicas have `cores` cores and take 100 ms a request; one-at-a-time where `maxInFlight` is 1. */
 function regionOf(cores: number, maxInFlight: number | null, startMs: number, { seed = 1, least = 0 } = {}) {
@@ -27,7 +16,12 @@ function regionOf(cores: number, maxInFlight: number | null, startMs: number, { 
     start: fixedStart(startMs),
     machineCpuCount: 100_000,
     sizes: "exponential",
-    stores: { specs: new MemorySpecStore(), kept: new MemoryKeptStore(), decisions: new MemoryDecisionLog(), log },
+    stores: {
+      specs: new MemorySpecStore(),
+      kept: new MemoryKeptStore(),
+      decisions: new MemoryDecisionLog(),
+      log: strictLog,
+    },
   });
   const queue = { maxRequests: 20_000, maxBytes: 2 ** 30, maxWaitMs: 10 * MINUTE_MS };
   const base = specOf("iris", { concurrency: { min: least, max: 100_000 }, queue });

@@ -1,25 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { sha256Hex } from "../../runtime/core/canonical.ts";
-import type { Log } from "../../runtime/ports/log.ts";
 import { constantRate, nightsRate, type RateRps, stepRate } from "../../runtime/simulator/arrivals.ts";
 import { fixedStart, spreadStart } from "../../runtime/simulator/model-fleet.ts";
 import { cpuBound } from "../../runtime/simulator/service-model.ts";
 import { SimRegion } from "../../runtime/simulator/sim-region.ts";
 import { MemoryDecisionLog, MemoryKeptStore, MemorySpecStore } from "../support/memory-stores.ts";
 import { preparedOf, specOf } from "../support/specs.ts";
+import { strictLog } from "../support/strict-log.ts";
 
 const MINUTE_MS = 60_000;
-
-/** Quiet but for a controller that throws, which is a bug. */
-const log: Log = {
-  debug: () => {},
-  info: () => {},
-  warn: () => {},
-  error: (code, fields) => {
-    throw new Error(`${code} ${JSON.stringify(fields)}`);
-  },
-  with: () => log,
-};
 
 function regionOf(seed: number, start = fixedStart(3_000)) {
   const decisions = new MemoryDecisionLog();
@@ -29,7 +18,7 @@ function regionOf(seed: number, start = fixedStart(3_000)) {
     start,
     machineCpuCount: 1_000,
     sizes: "exponential",
-    stores: { specs: new MemorySpecStore(), kept: new MemoryKeptStore(), decisions, log },
+    stores: { specs: new MemorySpecStore(), kept: new MemoryKeptStore(), decisions, log: strictLog },
   });
   // A step of 40 times with starts of 3 s leaves some 1,300 waiting: bounds that hold them.
   const queue = { maxRequests: 5_000, maxBytes: 2 ** 30, maxWaitMs: 60_000 };

@@ -1,13 +1,13 @@
 import type { ToRouter } from "../../runtime/contract/wire/messages.ts";
 import { exponential, splitUniform, type Uniform } from "../../runtime/core/prng.ts";
-import { LATENCY_EDGES_MS, type RouterLoad } from "../../runtime/domain/load.ts";
+import { emptyLatencyBuckets, type RouterLoad } from "../../runtime/domain/load.ts";
 import { applyDiff, compareGenerations, type Snapshot, type SnapshotVersion } from "../../runtime/domain/snapshot.ts";
 import type { FakeClock } from "./fake-clock.ts";
 import type { ModelledHost, ModelledReplica } from "./modelled-host.ts";
 
 /** Mean service time: 40 requests a second keep 6 in flight, which takes two or three replicas. */
 const SERVICE_MS = 150;
-const NO_BUCKETS: readonly number[] = Array.from({ length: LATENCY_EDGES_MS.length + 1 }, () => 0);
+const NO_BUCKETS: readonly number[] = emptyLatencyBuckets();
 
 /** What a router says; the region carries it to the controller. */
 export interface RouterMouth {

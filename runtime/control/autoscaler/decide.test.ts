@@ -25,3 +25,66 @@ describe("after a restart with nothing kept (it is written at most each 10 s, an
     expect(decide(worldOf(0, false), kept, at(0)).output?.replicas).toBe(5);
   });
 });
+
+const MINUTE_MS = 60_000;
+
+/** A router's first or next report of nothing: it speaks, and no request came. */
+const silence = (seq: number, atMs: number): World["routers"] => [
+  { router: "r", epoch: 1, seq, routerMonoMs: atMs, receivedAtMs: atMs, rows: [] },
+];
+
+/** A version of which a router says each second that nothing came, decided at each report. */
+function quietFor(ms: number, worldAt: (atMs: number) => Partial<World>, replicas: Partial<World["replicas"]> = {}) {
+  let memory = initMemory(null);
+  let verdict = decide(autoscalerWorld(worldAt(0), replicas), memory, at(0));
+  for (let atMs = 0; atMs <= ms; atMs += 1_000) {
+    const routers = silence(1 + atMs / 1_000, atMs);
+    verdict = decide(autoscalerWorld({ routers, ...worldAt(atMs) }, replicas), memory, at(atMs));
+    memory = verdict.memory;
+  }
+  return verdict;
+}
+
+describe("the last replica", () => {
+  it("sleeps when the idle window is over, and asks to be looked at then", () => {
+    const before = quietFor(MINUTE_MS, () => ({}));
+    // Nothing ever came, so the idle window of 120 s began with the first look.
+    expect([before.output?.replicas, before.wakeAtMs]).toEqual([1, 120_000]);
+    const after = quietFor(2 * MINUTE_MS, () => ({}));
+    expect([after.output?.replicas, after.because.reason]).toEqual([0, "scale: sleep"]);
+  });
+
+  it("is not put to sleep while it stages", () => {
+    const place = { phase: "staging", weight: 0, sizedForWeight: 100 } as const;
+    expect(quietFor(3 * MINUTE_MS, () => ({ place })).output?.replicas).toBe(1);
+  });
+
+  it("is not put to sleep while it still starts for the first time", () => {
+    const starting = { ready: 0, startingSinceMs: [0] };
+    const slow = quietFor(3 * MINUTE_MS, () => ({}), starting);
+    expect([slow.output?.replicas, slow.because.reason]).toEqual([1, "hold: not-ready-yet"]);
+  });
+
+  it("stays where a minimum is provisioned", () => {
+    const kept = quietFor(3 * MINUTE_MS, () => ({ concurrency: { min: 1, max: 100 } }));
+    expect([kept.output?.replicas, kept.because.reason]).toEqual([1, "hold: minimum"]);
+  });
+});
+
+describe("a version out of service", () => {
+  it.each(["kept", "failed"] as const)("that is %s wants nothing, and its target stays known", (phase) => {
+    const memory = { ...initMemory(null), wanted: 3 };
+    const place = { phase, weight: 0, sizedForWeight: 0 };
+    const verdict = decide(autoscalerWorld({ place }), memory, at(0));
+    expect(verdict).toMatchObject({
+      output: { replicas: 0 },
+      because: { reason: `off: ${phase}` },
+      memory: { wanted: 0 },
+    });
+    expect(verdict.output?.targetConcurrency).toBeGreaterThan(0);
+  });
+
+  it("that is in no rollout has no fact any more", () => {
+    expect(decide(autoscalerWorld({ place: null }), initMemory(null), at(0)).output).toBe(null);
+  });
+});

@@ -2,12 +2,11 @@ import type { Because, Verdict } from "../../core/controller.ts";
 import { asMonoMs, type MonoMs, type Now } from "../../core/time.ts";
 import { ordinalOfReplica, replicaIdOf } from "../../domain/names.ts";
 import type { ReplicaSet } from "../../domain/replica.ts";
+import { isUnheard, SETTLE_MS } from "../../domain/settle.ts";
 import { isIdle, markShown, workOf } from "./drain.ts";
 import { byOrdinal, type FleetMemory, type Slot, slotOf } from "./memory.ts";
 import type { FleetWorld } from "./world.ts";
 
-/** After a restart nothing is decided until what exists is known, or for this long: keepers and agent dial again within it. */
-const SETTLE_MS = 10_000;
 /** A crash-looping replica is replaced after this, doubled with each replacement in a row: a broken machine or file may heal. */
 const CRASH_RETRY_FIRST_MS = 60_000;
 const CRASH_RETRY_MAX_MS = 960_000;
@@ -78,12 +77,8 @@ function refresh(world: FleetWorld, before: FleetMemory, now: Now): FleetMemory 
 
 /** The host has told all it runs, and the keeper of each running replica has reported. */
 function isTold(world: FleetWorld): boolean {
-  return (
-    world.hostKnown &&
-    world.hosted
-      .filter((hosted) => hosted.state === "running")
-      .every((hosted) => world.reports.some((report) => report.id === hosted.id && report.epoch === hosted.epoch))
-  );
+  const reports = new Map(world.reports.map((report) => [report.id, report]));
+  return world.hostKnown && !world.hosted.some((hosted) => isUnheard(hosted, reports.get(hosted.id) ?? null));
 }
 
 /** Replicas that run though the kept memory does not know them: the process ended before it could write. */

@@ -1,11 +1,10 @@
 import type { Verdict } from "../../core/controller.ts";
 import { asMonoMs, type MonoMs, type Now } from "../../core/time.ts";
+import { SETTLE_MS } from "../../domain/settle.ts";
 import type { Route, SnapshotEndpoint, SnapshotReplica, SnapshotVersion } from "../../domain/snapshot.ts";
 import { DOORS_OF_RUNTIME, type Door } from "../../domain/version.ts";
 import type { EndpointFacts, PublisherWorld, VersionRow } from "./world.ts";
 
-/** After a restart nothing is published until what exists is known, or for this long: keepers and agent dial again within it. */
-const SETTLE_MS = 10_000;
 /** Requests in flight that a replica should carry while nothing has said so: one batch of a small model. */
 const UNLEARNED_TARGET = 4;
 /**

@@ -1,8 +1,9 @@
 import type { BoardView } from "../../domain/board.ts";
 import { type EndpointSpec, modelKeyOf } from "../../domain/endpoint.ts";
-import type { ReplicaId, VersionId } from "../../domain/names.ts";
+import type { VersionId } from "../../domain/names.ts";
 import type { Address, ReplicaPhase } from "../../domain/replica.ts";
 import type { RolledVersion } from "../../domain/rollout.ts";
+import { isUnheard } from "../../domain/settle.ts";
 import type { SnapshotEndpoint } from "../../domain/snapshot.ts";
 import type { RuntimeKind } from "../../domain/version.ts";
 
@@ -116,13 +117,10 @@ function observeReplica(
 
 function countUnheard(board: BoardView, version: VersionId): number {
   const isDecided = board.get("replicaSet", version).kind === "known";
-  return board.replicasOf("hosted", version).filter((id) => !isDecided || isSilent(board, id)).length;
-}
-
-/** Whether a replica runs and its keeper has said nothing of this start yet. */
-function isSilent(board: BoardView, id: ReplicaId): boolean {
-  const hosted = board.get("hosted", id);
-  const report = board.get("replica", id);
-  if (hosted.kind === "missing" || hosted.value.state !== "running") return false;
-  return report.kind === "missing" || report.value.epoch < hosted.value.epoch;
+  return board.replicasOf("hosted", version).filter((id) => {
+    const hosted = board.get("hosted", id);
+    const report = board.get("replica", id);
+    if (hosted.kind === "missing") return false;
+    return !isDecided || isUnheard(hosted.value, report.kind === "known" ? report.value : null);
+  }).length;
 }
