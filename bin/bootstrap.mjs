@@ -44,8 +44,9 @@ export function nodeBinary() {
 }
 
 /**
- * Runs a program in the foreground with the pinned tools first on the PATH, and ends as it ends. Where the system can
- * (Linux), the program is told to end also when this launcher is killed without a word.
+ * Runs a program in the foreground with the pinned tools first on the PATH, and ends as it ends. Where Node can (22.15 and
+ * newer, not on Windows) the program takes this process's place: no launcher stays in memory beside it. Else, where the
+ * system can (Linux), it is told to end also when this launcher is killed without a word.
  */
 export function handOver(program, args) {
   const cacheDir = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "penstock");
@@ -54,6 +55,7 @@ export function handOver(program, args) {
     ...process.env,
     PATH: `${join(root, "node_modules", ".bin")}:${process.env.PATH ?? ""}`,
   };
+  if (process.execve !== undefined && process.platform !== "win32") process.execve(program, [program, ...args], env);
   const [first, ...rest] = existsSync(SETPRIV)
     ? [SETPRIV, "--pdeathsig", "TERM", "--", "/bin/sh", "-c", UNLESS_ORPHANED, String(process.pid), program, ...args]
     : [program, ...args];

@@ -11,7 +11,8 @@ import { type EndpointState, isSettled, RegionReader } from "./region-watch.ts";
 const EXAMPLE_REGION = join(import.meta.dirname, "..", "..", "examples", "region.yaml");
 /** A controller and a router need a second or two; on a machine busy with something else, many times that. */
 const START_LIMIT_MS = 60_000;
-const POLL_MS = 250;
+/** Each look costs the controller a few ms of CPU while models load. */
+const POLL_MS = 100;
 /** A terminal sends Ctrl-C to every process of its group, and a launcher passes it on: two this close are one wish. */
 const SAME_WISH_MS = 500;
 
