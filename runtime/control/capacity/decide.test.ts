@@ -30,8 +30,10 @@ function decide(world: CapacityWorld, memory: CapacityMemory = { measured: {} })
 
 describe("capacity", () => {
   it("grants nine tenths of the machines' memory", () => {
+    // Nine run, and nothing but the share of the memory keeps a tenth from starting.
     const memory = { memoryBytes: 10 * GiB, memoryAvailableBytes: 10 * GiB };
-    expect(decide(worldOf([needOf("v")], memory)).granted).toBe(9);
+    expect(decide(worldOf([needOf("v", { held: 9 })], memory)).granted).toBe(9);
+    expect(decide(worldOf([needOf("v", { held: 8 })], memory)).granted).toBe(9);
   });
 
   it("grants four allotted cores for each real one", () => {

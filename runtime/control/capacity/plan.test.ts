@@ -44,6 +44,15 @@ it("raises one version only as another's replicas really go", () => {
   });
 });
 
+it("raises no version into cores that another still holds", () => {
+  const claims = [
+    claimOf("a", { wanted: 4, cpuCount: 2 }),
+    claimOf("b", { wanted: 0, held: 1, leaving: 1, cpuCount: 3 }),
+  ];
+  // Of ten cores b's two replicas hold six: two of a's fit beside them.
+  expect(Object.fromEntries(planGrants(claims, { ...roomFor(100), cpuCount: 10 }))).toEqual({ a: 2, b: 0 });
+});
+
 it("bounds growth by the memory that is free now, and takes nothing away for it", () => {
   const claims = [claimOf("a", { wanted: 4, held: 2 })];
   expect(Object.fromEntries(planGrants(claims, { ...roomFor(10), growthBytes: 0 }))).toEqual({ a: 2 });

@@ -92,14 +92,21 @@ describe("fleet", () => {
   });
 
   it("takes for a replica's work what routers count or its keeper sees, whichever is more", () => {
-    const calm = running({ 1: 2, 2: 2, 3: 2 }, { wanted: 2 });
-    const rows = [1, 2, 3].map((n) => ({ id: idOf(n), inFlight: n === 1 ? 0 : 1, draining: false }));
-    const two = ["a", "b"].map((name) => ({ name, generation: generation(1), rows }));
-    // Keepers see 2, 2 and 0; routers count 0, 2 and 2 in all: the least is 2 by either, so the youngest goes.
-    const reports = calm.reports.map((report) => (report.id === idOf(3) ? { ...report, inFlight: 0 } : report));
-    expect(run(start().memory, { ...calm, reports, routers: two }, 10).shown).toEqual(["1", "2", "3 drains"]);
-    const seen = calm.reports.map((report) => (report.id === idOf(1) ? { ...report, inFlight: 1 } : report));
-    expect(run(start().memory, { ...calm, reports: seen, routers: two }, 10).shown).toEqual(["1 drains", "2", "3"]);
+    const world = running({ 1: 5, 2: 1, 3: 1 }, { wanted: 2 });
+    const counting = (rows: Readonly<Record<number, number>>) =>
+      ["a", "b"].map((name) => ({
+        name,
+        generation: generation(1),
+        rows: Object.entries(rows).map(([n, inFlight]) => ({ id: idOf(Number(n)), inFlight, draining: false })),
+      }));
+    // The keepers see 5, 1 and 1. Routers that count nothing on replica 1 do not make it the least busy.
+    expect(run(start().memory, { ...world, routers: counting({ 2: 1, 3: 1 }) }, 10).shown).toEqual([
+      "1",
+      "2",
+      "3 drains",
+    ]);
+    // Two routers count 1 each on replica 3, which is 2: replica 2 has the least.
+    expect(run(start().memory, { ...world, routers: counting({ 3: 1 }) }, 10).shown).toEqual(["1", "2 drains", "3"]);
   });
 
   it("looks at a drain each second, and at the end of its grace", () => {
