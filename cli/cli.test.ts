@@ -77,6 +77,16 @@ describe("looking", () => {
     expect((await penstock("get", "--names")).out).toBe("iris\n");
   });
 
+  test("get tells below its table, whole, what is wrong with an endpoint and what to do", async () => {
+    deployIris();
+    expect((await penstock("get")).out).not.toContain("iris failed");
+    const failure = { why: "never got ready in 60 s", lastLog: [] };
+    region.board.put("rollout", "iris", aRollout([aRolledVersion({ phase: "failed", weight: 0, failure })]));
+    prepared({ kind: "ready", version: aVersion() });
+    const { out } = await penstock("get");
+    expect(out).toContain(`\niris failed: ${aVersion().id}: never got ready in 60 s\n  Correct what`);
+  });
+
   test("describe shows why a version failed with its last lines, which can't command the terminal", async () => {
     region.applySpec(aSpec());
     const failure = { why: "never got ready in 60 s", lastLog: ["ImportError: no module \u001b[31mxgboost"] };

@@ -42,3 +42,10 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   key: ["penstock key create app --endpoint flowers", "penstock key list", "penstock key hash a-long-secret"],
   completion: ["source <(penstock completion bash)"],
 };
+
+/** What a command's output means, where its words alone don't say it. */
+export const NOTES: Readonly<Record<string, string>> = {
+  get: `READY is ready / wanted replicas. QPS, P50 and P99 are of the last 10 s, measured at the router.
+COLD STARTS counts how often it woke from having no ready replica, since the controller started.`,
+  describe: "PER REPLICA is how many requests in flight one replica should carry: learned, and kept over restarts.",
+};

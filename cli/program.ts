@@ -4,7 +4,7 @@ import type { DeployOptions } from "./commands/deploy.ts";
 import type { LogsOptions } from "./commands/logs.ts";
 import type { UpOptions } from "./commands/up.ts";
 import { usageError } from "./exit.ts";
-import { EXAMPLES } from "./help-examples.ts";
+import { EXAMPLES, NOTES } from "./help-examples.ts";
 import type { LoadFlags } from "./load/command.ts";
 import type { CommonOptions } from "./session.ts";
 
@@ -76,9 +76,11 @@ function handDown(command: Command): void {
 
 function addExamples(program: Command): void {
   for (const command of program.commands) {
+    const notes = NOTES[command.name()];
     const examples = EXAMPLES[command.name()];
+    if (notes !== undefined) command.addHelpText("after", `\n${notes}`);
     if (examples !== undefined)
-      command.addHelpText("after", `\nExamples:\n${examples.map((line) => `  ${line}`).join("\n")}`);
+      command.addHelpText("after", ["", "Examples:", ...examples.map((line) => `  ${line}`)].join("\n"));
   }
 }
 

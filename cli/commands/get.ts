@@ -1,4 +1,5 @@
 import { latencyText, numberText } from "../../runtime/core/format.ts";
+import { printable } from "../../runtime/core/terminal-text.ts";
 import type { EndpointView } from "../../runtime/operate/views/endpoint-view.ts";
 import { type CommonOptions, endpointPath, openSession } from "../session.ts";
 import { statusPaint } from "../terminal/status-paint.ts";
@@ -21,6 +22,24 @@ export async function get(
   const { width, style } = terminal;
   for (const line of renderTable(endpoints, endpointColumns(style), { width, headPaint: style.dim }))
     terminal.print(line);
+  for (const line of unwellLines(endpoints, style)) terminal.print(line);
+}
+
+/** Most endpoints that are told of below the table: more of them is one trouble of the region. */
+const MAX_TOLD = 5;
+
+/** What is wrong with endpoints that failed or are degraded, whole (the table cuts its last column), and what to do. */
+function unwellLines(endpoints: readonly EndpointView[], style: Style): string[] {
+  const unwell = endpoints.filter(({ status }) => status.word === "failed" || status.word === "degraded");
+  const lines = unwell
+    .slice(0, MAX_TOLD)
+    .flatMap(({ name, status }) => [
+      "",
+      `${statusPaint(style, status.word)(`${name} ${status.word}:`)} ${printable(status.reason)}`,
+      ...(status.todo === null ? [] : [`  ${printable(status.todo)}`]),
+    ]);
+  const more = unwell.length - MAX_TOLD;
+  return more > 0 ? [...lines, "", `and ${more} more; \`penstock doctor\` tells of all.`] : lines;
 }
 
 function endpointColumns(style: Style): Column<EndpointView>[] {
@@ -33,7 +52,7 @@ function endpointColumns(style: Style): Column<EndpointView>[] {
     { head: "P99", cell: (row) => latencyText(row.load.p99Ms), align: "right" },
     { head: "IN FLIGHT", cell: (row) => numberText(row.load.inFlight), align: "right" },
     { head: "QUEUED", cell: (row) => numberText(row.load.queued), align: "right" },
-    { head: "COLD", cell: (row) => numberText(row.coldStarts), align: "right" },
+    { head: "COLD STARTS", cell: (row) => numberText(row.coldStarts), align: "right" },
     { head: "WHY", cell: (row) => row.status.reason, paint: () => style.dim },
   ];
 }

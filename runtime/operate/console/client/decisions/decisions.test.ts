@@ -98,7 +98,12 @@ describe("a decision in one line", () => {
       }),
     ).toBe("2 replicas, 1 draining");
     expect(outputSummary({ [id]: { version: id, replicas: 2 } })).toBe(`${id} 2`);
-    expect(outputSummary({ generation: { incarnation: 2, number: 7 }, versions: [] })).toBe("generation 2.7");
+    const route = { split: [{ version: id, weight: 100 }], problem: null };
+    const routed = [{ id, hardCap: 20, replicas: [{ id: "a", draining: false }] }];
+    expect(outputSummary({ endpoint: route, versions: routed })).toBe("0123456789 100 % to 1 replica, at most 20 each");
+    expect(outputSummary({ endpoint: { split: [], problem: "no such file" }, versions: [] })).toBe(
+      "no version serves: no such file",
+    );
     expect(outputSummary(null)).toBe("nothing");
   });
 

@@ -21,11 +21,11 @@ export function valueText(name: string, value: Plain): string {
   return value === null ? "-" : String(value);
 }
 
-/** The output of a decision in one line: shares of versions, replicas, a generation, or its plain fields. */
+/** The output of a decision in one line: shares of versions, a route, replicas, or its plain fields. */
 export function outputSummary(output: Plain): string {
   if (!isRecord(output)) return output === null ? "nothing" : cut(JSON.stringify(output));
-  const { generation, versions, replicas } = output;
-  if (isRecord(generation)) return `generation ${generation.incarnation}.${generation.number}`;
+  const { endpoint, versions, replicas } = output;
+  if (isRecord(endpoint) && isList(versions)) return cut(routeText(endpoint, versions));
   if (isList(versions)) return cut(versions.map(rolledText).join(" · "));
   if (isList(replicas)) return replicasText(replicas);
   const plain = Object.entries(output).flatMap(([name, value]) => fieldText(name, value));
@@ -36,6 +36,19 @@ function rolledText(rolled: Plain): string {
   if (!isRecord(rolled)) return String(rolled);
   const version = isRecord(rolled.version) ? rolled.version.id : rolled.version;
   return `${shortId(String(version))} ${rolled.phase} ${rolled.weight} %`;
+}
+
+/** What routers are told of an endpoint: for each version that gets traffic its share, replicas, and most requests in each. */
+function routeText(endpoint: { readonly [key: string]: Plain }, versions: readonly Plain[]): string {
+  const shares = isList(endpoint.split) ? endpoint.split.filter(isRecord) : [];
+  const parts = shares.map(({ version, weight }) => {
+    const told = versions.filter(isRecord).find(({ id }) => id === version);
+    const replicas = isList(told?.replicas) ? replicasText(told.replicas) : "no replica";
+    return `${shortId(String(version))} ${weight} % to ${replicas}, at most ${told?.hardCap ?? "?"} each`;
+  });
+  return parts.length === 0
+    ? `no version serves${endpoint.problem === null ? "" : `: ${endpoint.problem}`}`
+    : parts.join(" · ");
 }
 
 function replicasText(replicas: readonly Plain[]): string {
