@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type ControllerServer, listenForPeers, type Peer } from "../../adapters/controller-server.ts";
 import { writeKept } from "../../adapters/kept-file.ts";
 import { createLog } from "../../adapters/log.ts";
@@ -200,11 +200,24 @@ test("an ordered end stops the router first, then the replicas, then the control
   ]);
 });
 
-test("with no controller to ask, the replicas of the last life start from disk", async () => {
-  await controller.close();
-  writeKept(join(folder, "wanted-sets.json"), "wanted-sets/1", { sets: [setOf("iris-1-7")] });
-  startAgent(POLITE);
-  await until(() => pidOf("iris-1-7") > 0);
+describe("the replicas of the last life", () => {
+  beforeEach(() => writeKept(join(folder, "wanted-sets.json"), "wanted-sets/1", { sets: [setOf("iris-1-7")] }));
+
+  test("start with no controller to ask", async () => {
+    await controller.close();
+    startAgent(POLITE);
+    await until(() => pidOf("iris-1-7") > 0);
+  });
+
+  test("start before the controller has said a word, and end when it wants them no more", async () => {
+    startAgent(POLITE);
+    await until(() => controller.hosted("iris-1-7")?.state === "starting");
+    const pid = pidOf("iris-1-7");
+    controller.agent?.send({ kind: "removeVersion", version: "iris-1" });
+    await until(() => controller.messages.some((message) => message.kind === "gone"));
+    expect(runs(pid)).toBe(false);
+    expect(JSON.parse(readFileSync(join(folder, "wanted-sets.json"), "utf8")).sets).toEqual([]);
+  });
 });
 
 test("a controller that comes back hears of every replica before it hears of the machine", async () => {

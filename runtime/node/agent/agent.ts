@@ -41,8 +41,6 @@ export interface AgentOptions {
 
 const TICK_MS = 1_000;
 const MACHINE_EVERY_TICKS = 10;
-/** How long a fresh agent waits for the controller before it starts the replicas of its last life: four starts of a controller. */
-const TRUST_DISK_AFTER_MS = 3_000;
 /** Grace of a replica on an ordered end of the region: a person waits for it, and may ask again to end at once. */
 const LAST_GRACE_MS = 30_000;
 
@@ -80,7 +78,6 @@ export class Agent {
   readonly #timer: NodeJS.Timeout;
   #ticks = 0;
   #stopping = false;
-  #heardController = false;
   #whenForgotten: (() => void)[] = [];
 
   /** Ends what an earlier agent left behind, then starts controller and router. Requires: the lock of the data folder. */
@@ -104,7 +101,7 @@ export class Agent {
     });
     this.#forwarder = new LogForwarder(clock, (source, lines) => this.#link.send({ kind: "logLines", source, lines }));
     this.#startService("router");
-    clock.after(TRUST_DISK_AFTER_MS, () => this.#trustDisk());
+    this.#startLastSets();
     // A timer that keeps this process alive, also while all children are between two starts.
     this.#timer = setInterval(() => this.#tick(), TICK_MS);
   }
@@ -204,7 +201,6 @@ export class Agent {
   #receive(message: WireMessage): void {
     if (this.#stopping) return;
     const told = message as ToAgent;
-    this.#heardController = true;
     if (told.kind === "replicaSet") this.#apply(told.set);
     else if (told.kind === "removeVersion") this.#remove(told.version);
   }
@@ -227,11 +223,13 @@ export class Agent {
     }
   }
 
-  #trustDisk(): void {
-    if (this.#heardController || this.#link.connected || this.#stopping) return;
+  /**
+   * Starts what the last life's controller wanted while this one's starts, and also where none can. What is wanted no more
+   * ends at the controller's first word.
+   */
+  #startLastSets(): void {
     const sets = this.#wanted.all();
-    if (sets.length === 0) return;
-    this.#options.log.warn("CONTROLLER_AWAY_LAST_SETS_STARTED", { versions: sets.length });
+    if (sets.length > 0) this.#options.log.info("LAST_SETS_STARTED", { versions: sets.length });
     for (const set of sets) this.#apply(set);
   }
 
