@@ -1,6 +1,5 @@
 import type { Now, WallMs } from "../../core/time.ts";
 import type { BoardView, FactName, Facts } from "../../domain/board.ts";
-import type { ReplicaReport } from "../../domain/replica.ts";
 import type { Rollout } from "../../domain/rollout.ts";
 import { valueOrNull } from "../views/value-or-null.ts";
 import { ColumnRing, type SeriesColumn, type SeriesPoint } from "./columns.ts";
@@ -39,14 +38,14 @@ export class Series implements Measurements {
   /** Takes one sample of the Board. Cost: O(versions x routers + replicas). */
   sample(board: BoardView, now: Now): void {
     this.#load.read(valuesOf(board, "routerLoad"));
-    const reports = this.#readReplicas(board);
+    this.#readReplicas(board);
     this.#atMs[this.#next] = now.wall;
     const live = new Set<string>();
     const versions = new Set<string>();
     for (const rollout of valuesOf(board, "rollout")) {
       const ids = rollout.versions.map((rolled) => rolled.version.id);
       for (const id of ids) versions.add(id);
-      const points = this.#pointsOf(board, rollout, reports, now);
+      const points = this.#pointsOf(board, rollout, now);
       for (const [key, point] of points) {
         live.add(key);
         this.#ring(key)?.set(this.#next, point);
@@ -57,7 +56,7 @@ export class Series implements Measurements {
       if (versions.has(key)) ring.set(this.#next, null);
       else this.#rings.delete(key);
     }
-    this.#replicas.retain(new Set(reports.map((report) => report.id)), versions);
+    this.#replicas.retain(new Set(board.keys("replica")), versions);
     this.#next = (this.#next + 1) % KEPT_POINTS;
   }
 
@@ -92,23 +91,19 @@ export class Series implements Measurements {
     return ring;
   }
 
-  #readReplicas(board: BoardView): ReplicaReport[] {
-    const reports: ReplicaReport[] = [];
+  #readReplicas(board: BoardView): void {
     for (const key of board.keys("replica")) {
       const known = board.get("replica", key);
-      if (known.kind === "missing") continue;
-      this.#replicas.readReplica(known.value, known.atMs);
-      reports.push(known.value);
+      if (known.kind === "known") this.#replicas.readReplica(known.value, known.atMs);
     }
-    return reports;
   }
 
   /** Points of the rollout's versions that do something, and of the endpoint as a whole. */
-  #pointsOf(board: BoardView, rollout: Rollout, reports: readonly ReplicaReport[], now: Now): [string, SeriesPoint][] {
+  #pointsOf(board: BoardView, rollout: Rollout, now: Now): [string, SeriesPoint][] {
     const points: [string, SeriesPoint][] = [];
     const active = rollout.versions.filter(({ phase }) => phase !== "kept" && phase !== "failed");
     for (const { version, phase } of active) {
-      const own = reports.filter((report) => report.version === version.id);
+      const own = board.replicasOf("replica", version.id).flatMap((id) => valueOrNull(board.get("replica", id)) ?? []);
       const ready = own.filter((report) => report.phase === "ready").length;
       if (phase === "serving") this.#replicas.readReady(version.id, ready);
       const wanted = valueOrNull(board.get("wanted", version.id));

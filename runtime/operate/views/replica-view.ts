@@ -37,7 +37,7 @@ export function viewReplicas(board: BoardView, version: VersionId, measured: Mea
   const draining = new Set(wanted.filter((replica) => replica.draining).map((replica) => replica.id));
   const ids = new Set(wanted.map((replica) => replica.id));
   for (const fact of ["hosted", "replica"] as const) {
-    for (const key of board.keys(fact)) if (valueOrNull(board.get(fact, key))?.version === version) ids.add(key);
+    for (const id of board.replicasOf(fact, version)) ids.add(id);
   }
   const ordered = [...ids].toSorted((a, b) => a.length - b.length || (a < b ? -1 : 1));
   return ordered.map((id) => viewReplica(board, id, version, draining.has(id), measured));
