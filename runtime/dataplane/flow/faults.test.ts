@@ -171,6 +171,15 @@ test("a time-out counts only if the replica finished nothing since the request w
   expect(stand.flow.fault(alone, "timeout", stand.nowMs)).toBe("counted");
 });
 
+test("a time-out is no fault while another of the replica's answers goes on", () => {
+  const stand = fleet(2);
+  const stuck = leaseOn(stand, "r0");
+  const streaming = leaseOn(stand, "r0");
+  stand.nowMs += 1_000;
+  stand.flow.progressed(streaming, stand.nowMs);
+  expect(stand.flow.fault(stuck, "timeout", stand.nowMs)).toBe("ignored");
+});
+
 test("faults are counted over threads: five are five whichever threads saw them", () => {
   const stand = new Stand(snapshot([version("v1", 1, ["r0", "r1"])]), { threads: 2 });
   const verdicts: FaultVerdict[] = [];

@@ -32,6 +32,13 @@ describe("a version at zero", () => {
     expect(versionLoad(stand)).toMatchObject({ arrivals: 2, turnedAwayForCapacity: 1, queued: 1, queuedMsTotal: 190 });
   });
 
+  test("turns away in the order they came those whose time is up at the same moment", () => {
+    const stand = new Stand(snapshot([version("v1", 2, [])], [100], { maxWaitMs: 100 }));
+    const came = [stand.admit(), stand.admit(), stand.admit()];
+    stand.nowMs += 100;
+    expect(came.map(() => stand.flow.takeExpired(stand.nowMs))).toEqual(came);
+  });
+
   test("takes no more than the endpoint's bound, in requests and in bytes", () => {
     const byCount = new Stand(snapshot([version("v1", 1, [])], [100], { maxRequests: 2 }));
     expect([1, 2, 3].map(() => typeof byCount.flow.admit("e", ask(), 0))).toEqual(["object", "object", "string"]);

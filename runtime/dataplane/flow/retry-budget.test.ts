@@ -45,6 +45,14 @@ test("a fifth of the arrivals may be sent again, and not one more", () => {
   expect(budget.allows(0)).toBe(false);
 });
 
+test("forgets every second of a window that has passed whole, however long ago", () => {
+  const budget = new RetryBudget();
+  for (let second = 0; second < 10; second++) for (let n = 0; n < 100; n++) budget.arrived(second * 1_000);
+  // At 25 s nothing of the seconds 0 to 9 is in the window; a fifth of any one that were left would allow a fourth.
+  for (let n = 0; n < 3; n++) budget.spend(25_000);
+  expect(budget.allows(25_000)).toBe(false);
+});
+
 test("three retries are allowed in a window without arrivals, and no fourth", () => {
   const budget = new RetryBudget();
   for (let count = 0; count < 3; count++) {

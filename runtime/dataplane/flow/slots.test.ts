@@ -54,6 +54,18 @@ test("with its slots all used up, a memory gives the longest idle version's to a
   expect(readLoad(stand.memory, stand.plan, stand.nowMs).versions).toMatchObject([{ version: "v3", completed: 0 }]);
 });
 
+test("a slot that goes to a new version takes nothing from its neighbour's counters", () => {
+  const both = (ids: readonly string[]) => snapshot(ids.map((id) => version(id, 2, [`${id}-r`])));
+  const stand = new Stand(both(["v1", "v2"]), { versionSlots: 2 });
+  stand.flow.settle(stand.admit(), "completed", stand.nowMs);
+  stand.apply(both(["v2"]));
+  stand.apply(both(["v3", "v2"]));
+  expect(readLoad(stand.memory, stand.plan, stand.nowMs).versions).toMatchObject([
+    { version: "v3", completed: 0 },
+    { version: "v2", completed: 1 },
+  ]);
+});
+
 test("a dead thread's requests leave every gauge, count as failed, and its counters go on", () => {
   const stand = new Stand(snapshot([version("v1", 1, ["r0", "r1"])]), { threads: 2 });
   stand.threads[1]!.settle(stand.admit({}, 1), "completed", stand.nowMs);
