@@ -1,5 +1,6 @@
-// bench:start: from `npm start` until both example endpoints answer, with the models in the cache; then what the idle region
-// costs in CPU over 30 s and in memory. Arguments: seconds of idleness.
+// bench:start: from `npm start` until both example endpoints answer, with the models in the cache: in a new data folder, and
+// again in the same one. CPU until ready by process; then what the idle region costs in CPU over 30 s and in memory.
+// Arguments: seconds of idleness.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -18,6 +19,8 @@ interface Started {
   /** Of npm, whose children are the region. */
   readonly pid: number;
   readonly readySeconds: number;
+  /** CPU that its processes had used when it was ready, those left out that had ended. */
+  readonly cpuMsUntilReady: ReadonlyMap<number, number>;
   stop(): Promise<void>;
 }
 
@@ -48,7 +51,21 @@ async function start(dataDir: string): Promise<Started> {
     process.kill(agent, "SIGTERM");
     await once(child, "exit");
   };
-  return { pid: child.pid ?? 0, readySeconds, stop };
+  const cpuMsUntilReady = new Map(treeOf(child.pid ?? 0).map((pid) => [pid, cpuMsOf(pid)]));
+  return { pid: child.pid ?? 0, readySeconds, cpuMsUntilReady, stop };
+}
+
+/** What a process is, from its command line: `npm start`, or the script that it runs. */
+function nameOf(pid: number): string {
+  const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+  return (
+    words
+      .findLast((word) => word.endsWith(".ts"))
+      ?.split("/")
+      .at(-1) ??
+    words[0]?.split("/").at(-1) ??
+    ""
+  );
 }
 
 const sum = (pids: readonly number[], of: (pid: number) => number): number =>
@@ -63,7 +80,7 @@ step(`ready after ${first.readySeconds.toFixed(1)} s; the start that is measured
 const region = await start(join(folder, "second"));
 step(`ready after ${region.readySeconds.toFixed(1)} s; idle for ${IDLE_SECONDS} s`);
 await sleep(SETTLE_MS);
-// npm, its shell and the bootstrap are no part of the region: they wait for it, each without work.
+// npm and its shell are no part of the region: they wait for it, each without work.
 const pids = treeOf(region.pid);
 const beforeMs = sum(pids, cpuMsOf);
 for (let second = 1; second <= IDLE_SECONDS; second++) {
@@ -71,12 +88,27 @@ for (let second = 1; second <= IDLE_SECONDS; second++) {
   progress(`${second} of ${IDLE_SECONDS} s`);
 }
 const idleMs = sum(pids, cpuMsOf) - beforeMs;
+const regionRssMiB = sum(pids, residentMiBOf);
+const regionPssMiB = sum(pids, proportionalMiBOf);
+const byProcess = pids.map((pid) => {
+  const memory = `${residentMiBOf(pid).toFixed(0).padStart(5)} ${proportionalMiBOf(pid).toFixed(0).padStart(5)}`;
+  return `${nameOf(pid).padEnd(14)} ${(region.cpuMsUntilReady.get(pid) ?? 0).toFixed(0).padStart(6)} ${memory}`;
+});
+await region.stop();
+step(`the same data folder again (${loadText()})`);
+const again = await start(join(folder, "second"));
+await again.stop();
 const figures = {
   readySeconds: region.readySeconds,
+  readyAgainSeconds: again.readySeconds,
+  cpuSecondsUntilReady: [...region.cpuMsUntilReady.values()].reduce((total, ms) => total + ms, 0) / 1_000,
   idleCores: idleMs / (IDLE_SECONDS * 1_000),
-  regionRssMiB: sum(pids, residentMiBOf),
-  regionPssMiB: sum(pids, proportionalMiBOf),
+  regionRssMiB,
+  regionPssMiB,
   processes: pids.length,
 };
-await region.stop();
-report("start", figures, ["RSS counts pages that processes share once for each of them, PSS once in all"]);
+report("start", figures, [
+  "process        CPU ms until ready, RSS and PSS in MiB",
+  ...byProcess,
+  "RSS counts pages that processes share once for each of them, PSS once in all",
+]);
