@@ -3,7 +3,7 @@ import { asMonoMs, type MonoMs, type Now } from "../../core/time.ts";
 import { ordinalOfReplica, replicaIdOf } from "../../domain/names.ts";
 import type { ReplicaSet } from "../../domain/replica.ts";
 import { isUnheard, SETTLE_MS } from "../../domain/settle.ts";
-import { isIdle, markShown, workOf } from "./drain.ts";
+import { isIdle, isReady, markShown, workOf } from "./drain.ts";
 import { byOrdinal, type FleetMemory, type Slot, slotOf } from "./memory.ts";
 import type { FleetWorld } from "./world.ts";
 
@@ -52,13 +52,12 @@ function refresh(world: FleetWorld, before: FleetMemory, now: Now): FleetMemory 
   const startedAtMs = before.startedAtMs ?? now.mono;
   const settled = before.settled || isTold(world) || now.mono - startedAtMs >= SETTLE_MS;
   const known = before.settled ? before.slots : adopt(world, before.slots);
-  const ready = new Set(world.reports.filter((report) => report.phase === "ready").map((report) => report.id));
   const crashed = new Set(world.hosted.filter((hosted) => hosted.state === "crash-loop").map((hosted) => hosted.id));
   const slots = known.map((slot): Slot => {
     const resumed = settled && slot.drain === null && before.drainingBefore.includes(slot.id);
     return {
       id: slot.id,
-      everReady: slot.everReady || ready.has(slot.id),
+      everReady: slot.everReady || isReady(world, slot.id),
       drain: resumed ? { sinceMs: now.mono, shownIn: null } : slot.drain,
       crashedSinceMs: crashed.has(slot.id) ? (slot.crashedSinceMs ?? now.mono) : null,
     };
@@ -69,7 +68,7 @@ function refresh(world: FleetWorld, before: FleetMemory, now: Now): FleetMemory 
     slots,
     drainingBefore: settled ? [] : before.drainingBefore,
     nextOrdinal: Math.max(before.nextOrdinal, ...slots.map((slot) => ordinalOfReplica(slot.id) + 1)),
-    crashRetries: slots.some((slot) => ready.has(slot.id)) ? 0 : before.crashRetries,
+    crashRetries: slots.some((slot) => isReady(world, slot.id)) ? 0 : before.crashRetries,
     version: world.version ?? before.version,
     requestMs: world.requestMs ?? before.requestMs,
   };
@@ -83,9 +82,8 @@ function isTold(world: FleetWorld): boolean {
 
 /** Replicas that run though the kept memory does not know them: the process ended before it could write. */
 function adopt(world: FleetWorld, slots: readonly Slot[]): readonly Slot[] {
-  const strangers = world.hosted.filter(
-    (hosted) => hosted.state !== "stopping" && !slots.some((slot) => slot.id === hosted.id),
-  );
+  const known = new Set(slots.map((slot) => slot.id));
+  const strangers = world.hosted.filter((hosted) => hosted.state !== "stopping" && !known.has(hosted.id));
   return [...slots, ...strangers.map((hosted) => slotOf(hosted.id, true))].sort(byOrdinal);
 }
 
@@ -105,13 +103,12 @@ function countOf(world: FleetWorld, slots: readonly Slot[]): { readonly count: n
 function grow(slots: readonly Slot[], count: number, firstOrdinal: number, version: string) {
   const live = slots.filter((slot) => slot.drain === null);
   const missing = Math.max(0, count - live.length);
-  const back = slots
+  const resting = slots
     .filter((slot) => slot.drain !== null && slot.crashedSinceMs === null)
-    .sort((a, b) => Number(b.everReady) - Number(a.everReady) || byOrdinal(a, b))
-    .slice(0, missing)
-    .map((slot) => slot.id);
-  const kept = slots.map((slot) => (back.includes(slot.id) ? { ...slot, drain: null } : slot));
-  const news = Array.from({ length: missing - back.length }, (_, index) =>
+    .sort((a, b) => Number(b.everReady) - Number(a.everReady) || byOrdinal(a, b));
+  const back = new Set(resting.slice(0, missing).map((slot) => slot.id));
+  const kept = slots.map((slot) => (back.has(slot.id) ? { ...slot, drain: null } : slot));
+  const news = Array.from({ length: missing - back.size }, (_, index) =>
     slotOf(replicaIdOf(version, firstOrdinal + index), false),
   );
   return { slots: [...kept, ...news], nextOrdinal: firstOrdinal + news.length };
@@ -120,15 +117,13 @@ function grow(slots: readonly Slot[], count: number, firstOrdinal: number, versi
 /** Starts to drain the surplus: least work first, then those not ready, then the youngest. */
 function shrink(world: FleetWorld, slots: readonly Slot[], count: number, nowMs: MonoMs): readonly Slot[] {
   const live = slots.filter((slot) => slot.drain === null);
-  const isReady = (slot: Slot) => world.reports.some((report) => report.id === slot.id && report.phase === "ready");
-  const victims = live
-    .map((slot) => ({ slot, work: workOf(world, slot.id), ready: Number(isReady(slot)) }))
-    .sort((a, b) => a.work - b.work || a.ready - b.ready || byOrdinal(b.slot, a.slot))
-    .slice(0, Math.max(0, live.length - count))
-    .map(({ slot }) => slot.id);
-  return slots.map((slot) =>
-    victims.includes(slot.id) ? { ...slot, drain: { sinceMs: nowMs, shownIn: null } } : slot,
-  );
+  const surplus = live.length - count;
+  if (surplus <= 0) return slots;
+  const ranked = live
+    .map((slot) => ({ slot, work: workOf(world, slot.id), ready: Number(isReady(world, slot.id)) }))
+    .sort((a, b) => a.work - b.work || a.ready - b.ready || byOrdinal(b.slot, a.slot));
+  const victims = new Set(ranked.slice(0, surplus).map(({ slot }) => slot.id));
+  return slots.map((slot) => (victims.has(slot.id) ? { ...slot, drain: { sinceMs: nowMs, shownIn: null } } : slot));
 }
 
 function crashRetryMs(retries: number): number {
