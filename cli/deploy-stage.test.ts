@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { asMonoMs, asWallMs } from "../runtime/core/time.ts";
 import type { Prepared } from "../runtime/domain/rollout.ts";
 import { Series } from "../runtime/operate/series/series.ts";
@@ -10,11 +10,13 @@ import { deployStage } from "./deploy-stage.ts";
 const old = aVersion("a");
 const fresh = aVersion("b");
 
-/** The stage of the deploy of generation 2 on a Board that `write` filled. */
-function stageOn(write: (board: FakeBoard) => void, spec = aSpec()) {
+const deployed = (deployNumber: number, fields: object = {}) => ({ ...aSpec(fields), deployNumber });
+
+/** The stage of deploy 2 on a Board that `write` filled, with the endpoint's spec as it was accepted or as it is by now. */
+function stageOn(write: (board: FakeBoard) => void, spec = aSpec(), accepted = deployed(2)) {
   const board = new FakeBoard();
   write(board);
-  return deployStage(viewEndpoint(board, spec, new Series(), { mono: asMonoMs(0), wall: asWallMs(0) }), 2);
+  return deployStage(viewEndpoint(board, spec, new Series(), { mono: asMonoMs(0), wall: asWallMs(0) }), accepted);
 }
 
 const prepared = (state: Prepared["state"], deployNumber = 2): Prepared => ({
@@ -89,5 +91,29 @@ test("a version that was given up has failed, with its last lines", () => {
     kind: "failed",
     why: "crashed",
     lastLog: ["boom"],
+  });
+});
+
+describe("a deploy that others overtake", () => {
+  const placed = (board: FakeBoard): void => place(board, "staging", 0, 100);
+  const toOld = { kind: "split", parts: [{ version: old.id, percent: 100 }] };
+
+  test("by a rollback ends and says where the traffic went: it would have waited to its time-out", () => {
+    expect(stageOn(placed, deployed(2, { traffic: toOld }))).toMatchObject({
+      kind: "failed",
+      why: `its traffic was given to ${old.id} 100 % meanwhile`,
+      todo: expect.stringContaining("penstock split iris --latest"),
+    });
+  });
+
+  test("by a deploy of another model ends; one of the same model is as good", () => {
+    const later = deployed(3, { model: "/models/other.onnx" });
+    expect(stageOn(placed, later)).toMatchObject({ kind: "failed", why: "a later deploy took its place" });
+    expect(stageOn(placed, deployed(3))).toMatchObject({ kind: "under-way" });
+  });
+
+  test("by nobody, with a split of its own that gives the version nothing, is done", () => {
+    const spec = deployed(2, { traffic: toOld });
+    expect(stageOn(placed, spec, spec)).toEqual({ kind: "done", version: fresh.id, weight: 0 });
   });
 });

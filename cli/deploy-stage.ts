@@ -1,3 +1,4 @@
+import { type EndpointSpec, modelKeyOf } from "../runtime/domain/endpoint.ts";
 import type { EndpointView } from "../runtime/operate/views/endpoint-view.ts";
 import type { VersionView } from "../runtime/operate/views/version-view.ts";
 
@@ -12,9 +13,14 @@ export type DeployStage =
       readonly lastLog: readonly string[];
     };
 
-/** The stage of the deploy of that number, read from the endpoint's present view. */
-export function deployStage(view: EndpointView, deployNumber: number): DeployStage {
-  const { prepared, preparedDeployNumber, versions } = view;
+/** The stage of the deploy that was accepted as `deployed`, read from the endpoint's present view. */
+export function deployStage(view: EndpointView, deployed: EndpointSpec): DeployStage {
+  const { name, prepared, preparedDeployNumber, versions, spec } = view;
+  const { deployNumber } = deployed;
+  if (spec.deployNumber > deployNumber && modelKeyOf(spec) !== modelKeyOf(deployed)) {
+    const todo = `See \`penstock describe ${name}\`; deploy again to bring this one back.`;
+    return { kind: "failed", why: "a later deploy took its place", todo, lastLog: [] };
+  }
   if (prepared === null || (preparedDeployNumber ?? 0) < deployNumber) return underWay("waiting to be prepared");
   switch (prepared.kind) {
     case "failed":
@@ -25,9 +31,21 @@ export function deployStage(view: EndpointView, deployNumber: number): DeploySta
     }
     case "ready": {
       const version = versions.find(({ id }) => id === prepared.version.id);
-      return version === undefined ? underWay("placing the version") : versionStage(view, version);
+      if (version === undefined) return underWay("placing the version");
+      return sentElsewhere(view, version, deployed) ?? versionStage(view, version);
     }
   }
+}
+
+/** The stage of a version that a split gives nothing: the deploy's own, which is then done, or one that was made meanwhile. */
+function sentElsewhere({ name, spec }: EndpointView, { id }: VersionView, deployed: EndpointSpec): DeployStage | null {
+  const { traffic } = spec;
+  if (traffic.kind !== "split" || traffic.parts.some(({ version, percent }) => version === id && percent > 0))
+    return null;
+  if (deployed.traffic.kind === "split") return { kind: "done", version: id, weight: 0 };
+  const others = traffic.parts.map(({ version, percent }) => `${version} ${percent} %`).join(", ");
+  const todo = `To follow the newest version again: penstock split ${name} --latest.`;
+  return { kind: "failed", why: `its traffic was given to ${others} meanwhile`, todo, lastLog: [] };
 }
 
 function versionStage(view: EndpointView, version: VersionView): DeployStage {

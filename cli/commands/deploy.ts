@@ -91,7 +91,7 @@ async function waitUntilServed(
       for await (const { event, data } of region.events(`/events?endpoint=${encodeURIComponent(name)}`, deadline)) {
         if (event === "removed")
           throw new CliError("PENSTOCK_REMOVED", `${name} was removed meanwhile`, "Deploy it again.");
-        const stage = deployStage(JSON.parse(data) as EndpointView, spec.deployNumber);
+        const stage = deployStage(JSON.parse(data) as EndpointView, spec);
         if (stage.kind === "under-way") progress.show(stage);
         else {
           progress.end();
