@@ -87,7 +87,12 @@ function previousVersion(name: string, rollout: Rollout | null): string {
   const target = rollout === null ? null : rollbackTarget(rollout);
   if (target !== null) return target.version.id;
   const message = `${name} has no version to go back to`;
-  throw new ApiError(409, "PENSTOCK_NOTHING_TO_ROLL_BACK_TO", message, "Only versions that have served are kept.");
+  throw new ApiError(
+    409,
+    "PENSTOCK_NOTHING_TO_ROLL_BACK_TO",
+    message,
+    "Only versions that have served are kept: deploy another one first.",
+  );
 }
 
 /** Every version of a split must exist and be able to serve. */
