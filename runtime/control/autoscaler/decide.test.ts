@@ -34,12 +34,16 @@ const silence = (seq: number, atMs: number): World["routers"] => [
 ];
 
 /** A version of which a router says each second that nothing came, decided at each report. */
-function quietFor(ms: number, worldAt: (atMs: number) => Partial<World>, replicas: Partial<World["replicas"]> = {}) {
+function quietFor(
+  ms: number,
+  worldAt: (atMs: number) => Partial<World>,
+  replicasAt: (atMs: number) => Partial<World["replicas"]> = () => ({}),
+) {
   let memory = initMemory(null);
-  let verdict = decide(autoscalerWorld(worldAt(0), replicas), memory, at(0));
+  let verdict = decide(autoscalerWorld(worldAt(0), replicasAt(0)), memory, at(0));
   for (let atMs = 0; atMs <= ms; atMs += 1_000) {
     const routers = silence(1 + atMs / 1_000, atMs);
-    verdict = decide(autoscalerWorld({ routers, ...worldAt(atMs) }, replicas), memory, at(atMs));
+    verdict = decide(autoscalerWorld({ routers, ...worldAt(atMs) }, replicasAt(atMs)), memory, at(atMs));
     memory = verdict.memory;
   }
   return verdict;
@@ -61,8 +65,24 @@ describe("the last replica", () => {
 
   it("is not put to sleep while it still starts for the first time", () => {
     const starting = { ready: 0, startingSinceMs: [0] };
-    const slow = quietFor(3 * MINUTE_MS, () => ({}), starting);
+    const slow = quietFor(
+      3 * MINUTE_MS,
+      () => ({}),
+      () => starting,
+    );
     expect([slow.output?.replicas, slow.because.reason]).toEqual([1, "hold: not-ready-yet"]);
+  });
+
+  it("sleeps though it is being started again, and though it can't be started at all", () => {
+    const again = (atMs: number) => (atMs < 10_000 ? {} : { ready: 0, startingSinceMs: [atMs] });
+    expect(quietFor(3 * MINUTE_MS, () => ({}), again).output?.replicas).toBe(0);
+    expect(
+      quietFor(
+        3 * MINUTE_MS,
+        () => ({}),
+        () => ({ ready: 0, broken: 1 }),
+      ).output?.replicas,
+    ).toBe(0);
   });
 
   it("stays where a minimum is provisioned", () => {
