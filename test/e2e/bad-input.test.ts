@@ -214,7 +214,7 @@ describe.skipIf(NO_MOUNT !== "")(`a data folder${NO_MOUNT}`, { timeout: 240_000 
     mount(mounted, "ro");
     const args = ["up", "--config", regionFile({}), "--port", "0", "--data-dir", join(mounted, "data"), "--debug"];
     const { code, stderr } = await runPenstock(args);
-    unmount(mounted);
+    await unmount(mounted);
     expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining(mounted) });
     expect(stderr).toContain("PENSTOCK_DATA_DIR_NOT_WRITABLE");
   });
@@ -224,7 +224,7 @@ describe.skipIf(NO_MOUNT !== "")(`a data folder${NO_MOUNT}`, { timeout: 240_000 
     fill(join(mounted, "filler"));
     const args = ["up", "--config", regionFile({}), "--port", "0", "--data-dir", join(mounted, "data"), "--debug"];
     const { code, stderr } = await runPenstock(args);
-    unmount(mounted);
+    await unmount(mounted);
     expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining("PENSTOCK_DISK_FULL") });
   });
 
@@ -252,7 +252,7 @@ describe.skipIf(NO_MOUNT !== "")(`a data folder${NO_MOUNT}`, { timeout: 240_000 
       expect(await classify(region)).toMatchObject({ status: 200, body: { predictions: [0] } });
     } finally {
       await region.end();
-      unmount(mounted);
+      await unmount(mounted);
     }
   });
 
@@ -271,7 +271,7 @@ describe.skipIf(NO_MOUNT !== "")(`a data folder${NO_MOUNT}`, { timeout: 240_000 
         expect(await classify(region)).toMatchObject({ status: 200, body: { predictions: [0] } });
       } finally {
         await region.end();
-        unmount(mounted);
+        await unmount(mounted);
       }
     },
   );
