@@ -33,9 +33,9 @@ test("what was kept is read again, and a file that is not there is no trouble", 
 });
 
 test.each([
-  ["of a later version", '{"format":"count/3","count":{"of":7}}', 'it has the format "count/3", not count/2'],
-  ["of an earlier version", '{"format":"count/1","count":7}', 'it has the format "count/1", not count/2'],
-  ["that says no format", '{"count":{"of":7}}', "it has the format of none, not count/2"],
+  ["of a later version", '{"format":"count/3","count":{"of":7}}', 'its format is "count/3"; count/2 is read here'],
+  ["of an earlier version", '{"format":"count/1","count":7}', 'its format is "count/1"; count/2 is read here'],
+  ["that says no format", '{"count":{"of":7}}', "it names no format; count/2 is read here"],
   ["that is cut off", '{"format":"count/2","cou', "JSON"],
   ["that is empty", "", "JSON"],
   ["of nothing", "null", "null"],

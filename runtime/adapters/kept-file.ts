@@ -16,7 +16,8 @@ export function readKept<T extends object>(
 ): T | null {
   try {
     const { format: found, ...rest } = JSON.parse(readFileSync(path, "utf8")) as { readonly format?: unknown };
-    if (found !== format) throw new Error(`it has the format ${JSON.stringify(found) ?? "of none"}, not ${format}`);
+    if (found === undefined) throw new Error(`it names no format; ${format} is read here`);
+    if (found !== format) throw new Error(`its format is ${JSON.stringify(found)}; ${format} is read here`);
     if (!fits(rest as T)) throw new Error(`it is no whole ${format}`);
     return rest as T;
   } catch (error) {

@@ -192,6 +192,23 @@ describe("what goes wrong", () => {
     await versionFrom(specOf({ name: "other", model: putModel() }, 2));
   });
 
+  test("a full disk is told as one, also where SQLite finds it, and is tried again", async () => {
+    let isFull = true;
+    const clock: Clock = {
+      ...hasty,
+      wallMs: () => {
+        if (isFull)
+          throw Object.assign(new Error("database or disk is full"), { code: "ERR_SQLITE_ERROR", errcode: 13 });
+        return systemClock.wallMs();
+      },
+    };
+    preparer = newPreparer(clock);
+    preparer.want(specOf({ model: putModel() }));
+    expect(await failure()).toMatchObject({ code: "PENSTOCK_DISK_FULL", todo: expect.stringContaining("tried again") });
+    isFull = false;
+    await vi.waitFor(() => expect(published.at(-1)?.state.kind).toBe("ready"), SOON);
+  });
+
   test("a data folder that is a file is an error and no crash", async () => {
     writeFileSync(join(folder, "data"), "");
     preparer.want(specOf({ model: putModel() }));

@@ -127,7 +127,7 @@ export class Preparer {
       return null;
     } catch (error) {
       if (signal.aborted) return null;
-      const told = asUserError(error, this.#deps.dataDir);
+      const told = asUserError(error, this.#deps);
       log.warn("PREPARE_FAILED", { code: told.code, why: told.message });
       if (told.code === "PENSTOCK_PREPARE_BUG") log.error(told.code, { stack: String((error as Error).stack) });
       try {
@@ -203,14 +203,14 @@ function isOfSystem(error: unknown): boolean {
   return code === "ERR_SQLITE_ERROR" || /^E[A-Z0-9]+$/.test(code);
 }
 
-function asUserError(error: unknown, dataDir: string): UserError {
+function asUserError(error: unknown, { dataDir, cacheDir }: PreparerDeps): UserError {
   if (error instanceof UserError) return error;
   const message = error instanceof Error ? error.message : String(error);
   const code = systemCode(error);
   if (code === "ENOSPC" || code === "EDQUOT") {
     return new RetryableError(
       "PENSTOCK_DISK_FULL",
-      `the disk under ${dataDir} is full (${message})`,
+      `the disk under ${dataDir} or ${cacheDir} is full (${message})`,
       "Free some space; it is tried again by itself.",
     );
   }
