@@ -58,14 +58,8 @@ async function start(dataDir: string): Promise<Started> {
 /** What a process is, from its command line: `npm start`, or the script that it runs. */
 function nameOf(pid: number): string {
   const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
-  return (
-    words
-      .findLast((word) => word.endsWith(".ts"))
-      ?.split("/")
-      .at(-1) ??
-    words[0]?.split("/").at(-1) ??
-    ""
-  );
+  const script = words.findLast((word) => word.endsWith(".ts"));
+  return (script ?? words[0]?.split(" ")[0] ?? "").split("/").at(-1) ?? "";
 }
 
 const sum = (pids: readonly number[], of: (pid: number) => number): number =>

@@ -176,6 +176,11 @@ describe.skipIf(MISSING !== "")(`MLflow models${MISSING}`, { timeout: 300_000 },
     expect(counts()).toMatchObject({
       refusedTotal: 1,
       classes: [{ startedTotal: 1, failedTotal: 0, progressTotal: 1 }],
+      // It has neither sequences nor tokens nor batches: unknown, and not 0.
+      sequencesWaiting: null,
+      kvUseRatio: null,
+      tokensTotal: null,
+      batchesTotal: null,
     });
   });
 
