@@ -175,7 +175,8 @@ test("any split of the bytes gives the same result", () => {
       const whole = parseRequestHead(bytes, 0, bytes.length, DEFAULT_LIMITS);
       let split: ReturnType<typeof parseRequestHead> = null;
       for (const end of ends) {
-        split = parseRequestHead(bytes.subarray(0, end), 0, end, DEFAULT_LIMITS);
+        // What stands behind the end is there too, as in a buffer that was read into before: it must not be seen.
+        split = parseRequestHead(bytes, 0, end, DEFAULT_LIMITS);
         if (split !== null) break;
       }
       expect(split).toEqual(whole);

@@ -52,12 +52,15 @@ export class ClientConnection implements Deadlined {
   #head: RequestHead | null = null;
   #body: BodyReader | null = null;
   #bodyPaused = false;
+  /** Bytes not yet used up: `#waiting[#at, #end)`. */
   #waiting: Buffer | null = null;
+  #at = 0;
+  #end = 0;
   #advancing = false;
   #headStarted = false;
 
   constructor(accepted: Socket, host: ConnectionHost) {
-    const socket = readInto(READ_BUFFER, accepted, (bytes) => this.#onData(bytes));
+    const socket = readInto(READ_BUFFER, accepted, (size) => this.#onData(size));
     this.#socket = socket;
     this.#host = host;
     this.remoteAddress = (socket.remoteAddress ?? "").replace(/^::ffff:/, "");
@@ -172,13 +175,25 @@ export class ClientConnection implements Deadlined {
     );
   }
 
-  /** `bytes` are overwritten by the next read of any connection: what is not used up now is copied. */
-  #onData(bytes: Buffer): void {
+  /** `size` bytes stand in READ_BUFFER, which the next read of any connection overwrites: what is not used up now is copied. */
+  #onData(size: number): void {
     if (this.#phase === "linger" || this.#phase === "closed") return;
-    this.#waiting = this.#waiting === null ? bytes : Buffer.concat([this.#waiting, bytes]);
+    if (this.#waiting === null) this.#wait(READ_BUFFER, 0, size);
+    else {
+      const bytes = Buffer.concat([this.#waiting.subarray(this.#at, this.#end), READ_BUFFER.subarray(0, size)]);
+      this.#wait(bytes, 0, bytes.length);
+    }
     this.#advance();
-    if (this.#waiting !== null && this.#waiting.buffer === READ_BUFFER.buffer)
-      this.#waiting = Buffer.from(this.#waiting);
+    if (this.#waiting === READ_BUFFER) {
+      const bytes = Buffer.from(READ_BUFFER.subarray(this.#at, this.#end));
+      this.#wait(bytes, 0, bytes.length);
+    }
+  }
+
+  #wait(bytes: Buffer, at: number, end: number): void {
+    this.#waiting = at === end ? null : bytes;
+    this.#at = at;
+    this.#end = end;
   }
 
   /** Reads as far as the waiting bytes and the handler allow. */
@@ -201,7 +216,7 @@ export class ClientConnection implements Deadlined {
       this.#socket.pause();
       return false;
     }
-    const result = parseRequestHead(bytes, 0, bytes.length, this.#host.limits);
+    const result = parseRequestHead(bytes, this.#at, this.#end, this.#host.limits);
     if (result === null) {
       if (!this.#headStarted) {
         this.#headStarted = true;
@@ -214,7 +229,7 @@ export class ClientConnection implements Deadlined {
       return false;
     }
     const { head, endOffset } = result;
-    this.#waiting = endOffset === bytes.length ? null : bytes.subarray(endOffset);
+    this.#wait(bytes, endOffset, this.#end);
     this.#phase = "answer";
     this.#head = head;
     this.#headStarted = true;
@@ -232,13 +247,14 @@ export class ClientConnection implements Deadlined {
     if (this.#phase !== "answer") return false;
     const body = this.#body;
     if (body === null) {
-      if (bytes.length > MAX_WAITING_BYTES) this.#socket.pause();
+      if (this.#end - this.#at > MAX_WAITING_BYTES) this.#socket.pause();
       return false;
     }
     if (this.#bodyPaused) return false;
+    const end = this.#end;
     this.#waiting = null;
     this.deadlineMs = this.#host.deadlines.after(this.#host.limits.bodyIdleMs);
-    const result = body.push(bytes, 0, bytes.length, this.#onPiece);
+    const result = body.push(bytes, this.#at, end, this.#onPiece);
     if (this.#phase !== "answer") return false;
     if (result === "malformed") {
       const handler = this.#handler;
@@ -248,7 +264,7 @@ export class ClientConnection implements Deadlined {
       return false;
     }
     if (result === "more") return false;
-    this.#waiting = body.endOffset === bytes.length ? null : bytes.subarray(body.endOffset);
+    this.#wait(bytes, body.endOffset, end);
     this.#body = null;
     this.deadlineMs = Number.POSITIVE_INFINITY;
     this.#handler?.onBodyEnd();

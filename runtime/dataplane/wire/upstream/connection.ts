@@ -60,7 +60,7 @@ export class UpstreamConnection {
     this.#limits = limits;
     this.#owner = owner;
     const callback = (size: number): boolean => {
-      this.#onData(READ_BUFFER.subarray(0, size));
+      this.#onData(size);
       return true;
     };
     this.#socket = connect({ ...target, noDelay: true, onread: { buffer: READ_BUFFER, callback } });
@@ -124,8 +124,8 @@ export class UpstreamConnection {
     this.#user?.onConnected();
   }
 
-  /** `chunk` is overwritten by the next read of any connection. */
-  #onData(chunk: Buffer): void {
+  /** `size` bytes stand in READ_BUFFER; they are overwritten by the next read of any connection. */
+  #onData(size: number): void {
     const user = this.#user;
     if (user === null) {
       // A replica that speaks unasked: what it says can't be told from the next answer.
@@ -133,18 +133,22 @@ export class UpstreamConnection {
       return;
     }
     this.answerBegun = true;
-    const bytes = this.#waiting === null ? chunk : Buffer.concat([this.#waiting, chunk]);
+    const waiting = this.#waiting;
     this.#waiting = null;
-    this.#read(user, bytes);
+    if (waiting === null) this.#read(user, READ_BUFFER, size);
+    else {
+      const bytes = Buffer.concat([waiting, READ_BUFFER.subarray(0, size)]);
+      this.#read(user, bytes, bytes.length);
+    }
     user.onReadEnd();
   }
 
-  #read(user: UpstreamUser, bytes: Buffer): void {
+  #read(user: UpstreamUser, bytes: Buffer, end: number): void {
     let at = 0;
     while (this.#head === null) {
-      const result = parseResponseHead(bytes, at, bytes.length, this.#limits, this.#method);
+      const result = parseResponseHead(bytes, at, end, this.#limits, this.#method);
       if (result === null) {
-        this.#waiting = Buffer.from(bytes.subarray(at));
+        this.#waiting = Buffer.from(bytes.subarray(at, end));
         return;
       }
       if (result.kind === "malformed" || result.head.status === 101) {
@@ -161,14 +165,14 @@ export class UpstreamConnection {
       if (this.#user !== user) return;
     }
     if (this.#body === null) {
-      this.#answered(at === bytes.length);
+      this.#answered(at === end);
       return;
     }
-    if (at === bytes.length) return;
-    const result = this.#body.push(bytes, at, bytes.length, this.#onPiece);
+    if (at === end) return;
+    const result = this.#body.push(bytes, at, end, this.#onPiece);
     if (this.#user !== user) return;
     if (result === "malformed") this.#fail("malformed");
-    else if (result === "done") this.#answered(this.#body.endOffset === bytes.length);
+    else if (result === "done") this.#answered(this.#body.endOffset === end);
   }
 
   readonly #onPiece = (bytes: Buffer, start: number, end: number): void => {
