@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomFillSync } from "node:crypto";
 import type { TraceContext } from "../../ports/tap.ts";
 
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
@@ -21,6 +21,17 @@ export function traceparentOf(trace: TraceContext): string {
   return `00-${trace.traceId}-${trace.spanId}-01`;
 }
 
+/** Random bytes are asked for in this many at once: a call for each id cost 0.1 us over all requests at one sampled in 100 (profile). */
+const POOL_BYTES = 4_096;
+const pool = Buffer.allocUnsafeSlow(POOL_BYTES);
+let poolAt = POOL_BYTES;
+
+/** `bytes` random bytes in hex digits. Requires: at most POOL_BYTES. */
 function newId(bytes: number): string {
-  return randomBytes(bytes).toString("hex");
+  if (poolAt + bytes > POOL_BYTES) {
+    randomFillSync(pool);
+    poolAt = 0;
+  }
+  poolAt += bytes;
+  return pool.toString("hex", poolAt - bytes, poolAt);
 }
