@@ -49,7 +49,7 @@ async function printShadow(
   for (const line of renderTable(rows, columns, { width, headPaint: style.dim })) terminal.print(line);
 }
 
-/** What was decided, cut where it is a whole snapshot or rollout. */
+/** What was decided, cut where it is a whole route or rollout. */
 function outputText(row: DecisionRow | null): string {
   const MOST = 72;
   const text = row === null ? "not known any more" : JSON.stringify(row.output);
