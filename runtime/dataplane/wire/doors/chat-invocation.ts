@@ -1,5 +1,5 @@
 import type { SnapshotEndpoint } from "../../../domain/snapshot.ts";
-import { findMember, type ModelField } from "./model-field.ts";
+import { findMember, type ModelField, soughtNames } from "./model-field.ts";
 import type { EndpointCall } from "./route.ts";
 
 /** The member that makes a body an OpenAI call, and the path of that call. */
@@ -8,6 +8,8 @@ const PATH_OF_MEMBER: ReadonlyMap<string, string> = new Map([
   ["prompt", "/v1/completions"],
   ["input", "/v1/embeddings"],
 ]);
+
+const SOUGHT = soughtNames(...PATH_OF_MEMBER.keys());
 
 /**
  * Whether a call by MLflow's path goes to an endpoint that speaks OpenAI alone. MLflow's and Databricks' clients post
@@ -21,6 +23,6 @@ export function isChatInvocation(endpoint: SnapshotEndpoint, call: EndpointCall)
 export function findChatPath(
   bytes: Buffer,
 ): { readonly kind: "found"; readonly path: string } | Exclude<ModelField, { kind: "found" }> {
-  const member = findMember(bytes, (name) => PATH_OF_MEMBER.has(name));
+  const member = findMember(bytes, SOUGHT);
   return member.kind === "found" ? { kind: "found", path: PATH_OF_MEMBER.get(member.name)! } : member;
 }

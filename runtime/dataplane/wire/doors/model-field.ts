@@ -9,24 +9,33 @@ export type ModelField =
 const QUOTE = 34;
 const BACKSLASH = 92;
 const MORE = { kind: "more" } as const;
-/** Longest of the names that are looked for: `messages`. */
-const MAX_NAME_BYTES = 8;
 
 /**
  * Finds the top-level member `model` of a JSON object without parsing the rest: strings are skipped by a native search,
  * nested values by counting brackets. Takes the first such member; whether the rest is valid JSON is the replica's to say.
  */
 export function findModel(bytes: Buffer): ModelField {
-  const member = findMember(bytes, isModel);
+  const member = findMember(bytes, MODEL);
   return member.kind === "found" ? readModel(bytes, member.valueAt) : member;
 }
 
-const isModel = (name: string): boolean => name === "model";
+/** Names that are looked for: a name of another length is not read. */
+export interface SoughtNames {
+  readonly names: ReadonlySet<string>;
+  readonly lengths: ReadonlySet<number>;
+}
 
-/** Finds the first top-level member whose name `wanted` accepts, and where its value begins. Scans as `findModel` does. */
+/** Makes names to look for. */
+export function soughtNames(...names: readonly string[]): SoughtNames {
+  return { names: new Set(names), lengths: new Set(names.map((name) => name.length)) };
+}
+
+const MODEL = soughtNames("model");
+
+/** Finds the first top-level member of one of these names, and where its value begins. Scans as `findModel` does. */
 export function findMember(
   bytes: Buffer,
-  wanted: (name: string) => boolean,
+  sought: SoughtNames,
 ):
   | { readonly kind: "found"; readonly name: string; readonly valueAt: number }
   | Exclude<ModelField, { kind: "found" }> {
@@ -41,13 +50,12 @@ export function findMember(
     if (bytes[at] !== QUOTE) return { kind: "malformed", why: `unexpected character at byte ${at} of the body` };
     const keyEnd = stringEnd(bytes, at);
     if (keyEnd < 0) return MORE;
-    // Longer names are not looked for: their text is not made.
-    const name = keyEnd - at <= MAX_NAME_BYTES + 2 ? bytes.toString("latin1", at + 1, keyEnd - 1) : "";
+    const name = sought.lengths.has(keyEnd - at - 2) ? bytes.toString("latin1", at + 1, keyEnd - 1) : "";
     at = skipBlanks(bytes, keyEnd);
     if (at >= bytes.length) return MORE;
     if (bytes[at] !== 58 /* : */) return { kind: "malformed", why: `expected ':' at byte ${at} of the body` };
     at = skipBlanks(bytes, at + 1);
-    if (wanted(name)) return { kind: "found", name, valueAt: at };
+    if (sought.names.has(name)) return { kind: "found", name, valueAt: at };
     at = skipValue(bytes, at);
     if (at < 0) return MORE;
     if (bytes[at] === 44 /* , */) at++;
