@@ -21,6 +21,10 @@ export class RegionPass implements RequestHandler, UpstreamUser, Deadlined {
   readonly #relay: AnswerRelay;
   readonly #addedHeaders: string;
   #upstream: UpstreamConnection | null;
+  /** All of the request's body has come. */
+  #isAsked: boolean;
+  /** The answer is a stream of events, which nobody ends: a console, a follow of logs. */
+  #isFollowing = false;
   #isOver = false;
   deadlineMs = nowMs() + FIRST_BYTE_MS;
   deadlineIndex = -1;
@@ -33,6 +37,7 @@ export class RegionPass implements RequestHandler, UpstreamUser, Deadlined {
     const requestId = requestIdOf(head, thread);
     this.#addedHeaders = `x-request-id: ${requestId}\r\n`;
     const { framing } = head;
+    this.#isAsked = framing.kind === "none";
     this.#upstream = thread.regionPool.acquire();
     thread.deadlines.add(this);
     client.sendContinue();
@@ -56,6 +61,7 @@ export class RegionPass implements RequestHandler, UpstreamUser, Deadlined {
   }
 
   onBodyEnd(): void {
+    this.#isAsked = true;
     if (this.#head.framing.kind === "chunked") this.#upstream?.write(LAST_CHUNK);
     this.#upstream?.finishRequest();
   }
@@ -68,6 +74,14 @@ export class RegionPass implements RequestHandler, UpstreamUser, Deadlined {
     this.#upstream?.resume();
   }
 
+  onStop(): void {
+    if (!this.#isAsked) this.#lose();
+    else if (this.#isFollowing) {
+      this.#finish();
+      this.#relay.end();
+    }
+  }
+
   onConnected(): void {}
 
   onUpstreamDrain(): void {
@@ -76,6 +90,7 @@ export class RegionPass implements RequestHandler, UpstreamUser, Deadlined {
 
   onAnswerHead(head: ResponseHead): void {
     this.deadlineMs = Number.POSITIVE_INFINITY;
+    this.#isFollowing = head.isEventStream;
     this.#relay.head(head, this.#addedHeaders);
   }
 

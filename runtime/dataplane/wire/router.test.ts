@@ -240,6 +240,25 @@ test("stopping finishes what is in flight and closes kept connections", async ()
   await stopped;
 });
 
+test("stopping ends who follows the region's events, and who has not sent all of a request to it, at once", async () => {
+  const folder = folderOf();
+  const { router } = await start(folder, { threads: 1 });
+  const api = createServer((incoming, answer) => {
+    if (incoming.method !== "GET") return;
+    answer.writeHead(200, { "content-type": "text/event-stream" }).write("data: 1\n\n");
+  });
+  await new Promise<void>((resolve) => api.listen(join(folder, "api.sock"), resolve));
+  onClose(() => api.close());
+  const follower = rawClient(router.port, "GET /api/v1/events HTTP/1.1\r\nHost: h\r\n\r\n");
+  await follower.until((text) => text.includes("data: 1"));
+  const half = "PUT /api/v1/endpoints/a HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n{";
+  const slow = rawClient(router.port, half);
+  await slow.until((text) => text.includes("100 Continue"));
+  await router.stop();
+  expect((await follower.closed).endsWith("data: 1\n\n\r\n0\r\n\r\n")).toBe(true);
+  expect(await slow.closed).toContain("503 Service Unavailable");
+});
+
 test("hands the region's own paths through to the controller, and says so while it is away", async () => {
   const folder = folderOf();
   const { router } = await start(folder, { threads: 1 });

@@ -16,6 +16,8 @@ export interface RequestHandler {
   onClientGone(): void;
   /** The client has taken what was written. */
   onDrain(): void;
+  /** The thread ends: what would go on without end finishes now, the rest in its own time. */
+  onStop?(): void;
 }
 
 /** What a connection needs of its thread. */
@@ -155,6 +157,7 @@ export class ClientConnection implements Deadlined {
   /** Closes at once where no request is on it; else after the present one. */
   stop(): void {
     if (this.isIdle) this.destroy();
+    else this.#handler?.onStop?.();
   }
 
   onDeadline(): void {
