@@ -35,9 +35,10 @@ export interface ReplicaReport {
   readonly warmupServiceMs: number | null;
   /** Target concurrency that the onboarding probe found on this replica, or null where it made none. */
   readonly probedConcurrency: number | null;
-  /** Answers (or tokens) produced so far in this epoch: it grows while work is present, or the replica is stuck. */
-  readonly progressTotal: number;
-  readonly inFlight: number;
+  /** Answers (or tokens) produced so far in this epoch: it grows while work is present, or the replica is stuck; null where the engine does not count. */
+  readonly progressTotal: number | null;
+  /** Requests inside the replica; null where the engine does not count. */
+  readonly inFlight: number | null;
   readonly resources: ResourceSample;
   /** Engine metrics under one set of names (contract/names.ts); those that the engine does not know are left out. */
   readonly engine: Readonly<Record<string, number>>;

@@ -187,6 +187,8 @@ test("a custom server is ready when its own path says so, whatever `/` answers",
   await becomesReady();
   const { host, port } = latest()!.address!;
   expect(await (await fetch(`http://${host}:${port}/`)).text()).toBe("3");
+  // Nobody counts its requests: unknown, not none.
+  expect(latest()).toMatchObject({ inFlight: null, progressTotal: null, engine: {} });
 });
 
 test("the replica ends when its parent's end of stdin closes, with the engine's own processes", async () => {

@@ -213,7 +213,9 @@ export class TestRegion {
     await until("no request is in flight, waiting or inside a replica", async () => {
       try {
         const { endpoints } = (await (await this.fetch("/api/v1/endpoints")).json()) as { endpoints: EndpointView[] };
-        const inReplicas = endpoints.flatMap(({ replicas }) => replicas).reduce((sum, one) => sum + one.inFlight, 0);
+        const inReplicas = endpoints
+          .flatMap(({ replicas }) => replicas)
+          .reduce((sum, one) => sum + (one.inFlight ?? 0), 0);
         const held =
           (await this.metric("penstock_requests_in_flight")) + (await this.metric("penstock_requests_queued"));
         return inReplicas === 0 && held === 0;

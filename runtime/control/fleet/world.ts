@@ -22,7 +22,7 @@ export interface FleetWorld {
     readonly id: ReplicaId;
     readonly phase: ReplicaPhase;
     readonly epoch: Epoch;
-    readonly inFlight: number;
+    readonly inFlight: number | null;
   }[];
   /** The newest snapshot: its generation, and the replicas of this version that it opens to new requests. */
   readonly snapshot: { readonly generation: Generation; readonly open: readonly ReplicaId[] } | null;

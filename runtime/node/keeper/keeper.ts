@@ -182,7 +182,7 @@ export class Keeper {
   #makeReport(): ReplicaReport {
     const { launch, startedAtMs } = this.#options;
     const engine = this.#engine;
-    const counts = engine?.counts() ?? null;
+    const counts = engine?.counted ? engine.counts() : null;
     const [mainClass] = engine?.probes.warmUps ?? [];
     return {
       id: launch.id,
@@ -194,8 +194,8 @@ export class Keeper {
       startupMs: this.#startupMs,
       warmupServiceMs: mainClass === undefined ? null : (this.#serviceTimes[mainClass.requestClass] ?? null),
       probedConcurrency: this.#probedConcurrency,
-      progressTotal: counts === null ? 0 : sumOf(counts, (row) => row.progressTotal),
-      inFlight: counts === null ? 0 : inFlightOf(counts),
+      progressTotal: counts === null ? null : sumOf(counts, (row) => row.progressTotal),
+      inFlight: counts === null ? null : inFlightOf(counts),
       resources: this.#sampler.sample([process.pid, ...(engine?.rootPids() ?? [])]),
       engine: counts === null ? {} : gaugesOf(counts),
     };

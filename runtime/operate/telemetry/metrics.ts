@@ -158,14 +158,20 @@ function scaleMetrics(board: BoardView, measured: Measurements, reports: readonl
 }
 
 function replicaMetrics(reports: readonly ReplicaReport[]): MetricFamily[] {
-  const each = (name: string, help: string, type: "counter" | "gauge", read: (report: ReplicaReport) => number) => ({
+  const each = (
+    name: string,
+    help: string,
+    type: "counter" | "gauge",
+    read: (report: ReplicaReport) => number | null,
+  ) => ({
     name,
     help,
     type,
-    samples: reports.map((report) => ({
-      labels: { endpoint: endpointOfVersion(report.version), version: report.version, replica: report.id },
-      value: read(report),
-    })),
+    samples: reports.flatMap((report) => {
+      const value = read(report);
+      const labels = { endpoint: endpointOfVersion(report.version), version: report.version, replica: report.id };
+      return value === null ? [] : [{ labels, value }];
+    }),
   });
   return [
     each(METRICS.replicaCpuSeconds, "CPU time of the replica's processes.", "counter", (report) => {

@@ -19,8 +19,9 @@ export interface ReplicaView {
   readonly startedAtMs: WallMs | null;
   /** From process start to ready. */
   readonly startupMs: number | null;
-  readonly inFlight: number;
-  readonly progressTotal: number;
+  /** Null where nobody counts them. */
+  readonly inFlight: number | null;
+  readonly progressTotal: number | null;
   readonly cpuCores: number | null;
   readonly residentBytes: number | null;
   /** Starts in a row that ended before the replica was ready. */
@@ -63,8 +64,8 @@ function viewReplica(
     address: report?.address ? `${report.address.host}:${report.address.port}` : null,
     startedAtMs: report?.startedAtMs ?? null,
     startupMs: report?.startupMs ?? null,
-    inFlight: report?.inFlight ?? 0,
-    progressTotal: report?.progressTotal ?? 0,
+    inFlight: report?.inFlight ?? null,
+    progressTotal: report?.progressTotal ?? null,
     cpuCores: report === null ? null : measured.cpuCores(id),
     residentBytes: report?.resources.residentBytes ?? null,
     failedStarts: hosted?.failedStarts ?? 0,

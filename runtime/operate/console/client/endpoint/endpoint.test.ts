@@ -101,5 +101,6 @@ describe("a replica's words", () => {
     expect(progressText(1, moved, 30_000)).toBe("20 s ago");
     expect(progressText(0, moved, 30_000)).toBe("idle");
     expect(progressText(2, undefined, 30_000)).toBe("none yet");
+    expect(progressText(null, undefined, 30_000)).toBe("-");
   });
 });

@@ -8,8 +8,9 @@ export function lastExitText(exit: ReplicaView["lastExit"], nowMs: number): stri
   return `${exit.signal ?? `exit ${exit.code}`}, ${agoText(exit.atMs, nowMs)}`;
 }
 
-/** Age of the last progress seen by this page; `idle` where no request is there to progress. */
-export function progressText(inFlight: number, progress: Progress | undefined, nowMs: number): string {
+/** Age of the last progress seen by this page; `idle` where no request is there to progress, `-` where nobody counts. */
+export function progressText(inFlight: number | null, progress: Progress | undefined, nowMs: number): string {
+  if (inFlight === null) return "-";
   if (progress !== undefined && progress.movedAtMs !== null) {
     const isFresh = nowMs - progress.movedAtMs < 2_000;
     if (isFresh) return "now";

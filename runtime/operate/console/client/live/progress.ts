@@ -15,6 +15,7 @@ export function noteProgress(
 ): ReadonlyMap<string, Progress> {
   const after = new Map(before);
   for (const { id, epoch, progressTotal: total } of replicas) {
+    if (total === null) continue;
     const last = before.get(id);
     if (last === undefined || last.epoch !== epoch) after.set(id, { total, epoch, movedAtMs: null });
     else if (last.total !== total) after.set(id, { total, epoch, movedAtMs: nowMs });
