@@ -6,16 +6,15 @@ import { lockDataDir } from "../adapters/data-dir-lock.ts";
 import { writeKept } from "../adapters/kept-file.ts";
 import { systemRandom } from "../adapters/random.ts";
 import { explained } from "../adapters/stores/database.ts";
-import { ADDRESS_FILE, ENV } from "../contract/names.ts";
+import { ADDRESS_FILE } from "../contract/names.ts";
 import type { RegionFile } from "../contract/spec/region-file.ts";
 import type { ControllerLaunch, ReplicaLaunch, RouterLaunch, ShadowSource } from "../contract/wire/launch.ts";
 import { UserError } from "../core/errors.ts";
 import { readSnapshot } from "../dataplane/wire/snapshot-file.ts";
 import type { ReplicaId } from "../domain/names.ts";
 import { Agent } from "../node/agent/agent.ts";
-import type { Command } from "../node/agent/child.ts";
 import type { Log } from "../ports/log.ts";
-import { cacheDir } from "./cache-dir.ts";
+import { nodeCommand } from "./node-command.ts";
 import { readRegionFile } from "./region-settings.ts";
 import { serviceFailure } from "./service-failure.ts";
 import { loadShadow, mergeShadows } from "./shadows.ts";
@@ -95,11 +94,11 @@ export async function startLocalRegion(options: LocalRegionOptions): Promise<Loc
     controllerSocket: sockets.controller,
     host: "127.0.0.1",
     services: {
-      controller: () => nodeCommand("controller.ts", ENV.controllerLaunch, controller),
-      router: (epoch) => nodeCommand("router.ts", ENV.routerLaunch, { ...router, epoch } satisfies RouterLaunch),
+      controller: () => nodeCommand("controller", controller),
+      router: (epoch) => nodeCommand("router", { ...router, epoch } satisfies RouterLaunch),
     },
-    replica: (launch: ReplicaLaunch) => nodeCommand("keeper.ts", ENV.replicaLaunch, launch),
-    lastPortOf: (id) => lastPortOf(router.snapshotFile, id),
+    replica: (launch: ReplicaLaunch) => nodeCommand("keeper", launch),
+    lastPortOf: (id) => lastPortOf(router.snapshotFile, id, options.log),
     onService: (service, view) => {
       const failure = serviceFailure(service, view, join(dataDir, "logs"));
       if (failure !== null) failed.resolve(failure);
@@ -136,36 +135,10 @@ function checkHost(host: string, file: RegionFile): boolean {
 }
 
 /** Port of a replica in the snapshot that the router keeps, or 0. */
-function lastPortOf(snapshotFile: string, id: ReplicaId): number {
-  const versions = readSnapshot(snapshotFile, () => {})?.versions ?? [];
+function lastPortOf(snapshotFile: string, id: ReplicaId, log: Log): number {
+  const snapshot = readSnapshot(snapshotFile, (why) => log.warn("ROUTER_SNAPSHOT_UNREADABLE", { why }));
+  const versions = snapshot?.versions ?? [];
   return versions.flatMap(({ replicas }) => replicas).find((replica) => replica.id === id)?.address.port ?? 0;
-}
-
-/**
- * MiB of the young generation's halves, of 16 by default: controller and replicas hold 14 to 29 MiB less each. A request
- * costs an ONNX replica 21 to 24 us of CPU both ways. The router, where each request allocates, keeps the default.
- */
-const YOUNG_HALF_MIB = 4;
-
-/** One of the processes beside this file, under the Node that runs this one. */
-function nodeCommand(script: string, key: string, launch: ControllerLaunch | RouterLaunch | ReplicaLaunch): Command {
-  return {
-    program: process.execPath,
-    args: [
-      ...(script === "router.ts" ? [] : [`--max-semi-space-size=${YOUNG_HALF_MIB}`]),
-      "--import",
-      join(import.meta.dirname, "keep-compiled.ts"),
-      join(import.meta.dirname, script),
-    ],
-    // Compiled code is kept on disk: a killed router, and a replica that is woken, start in a third of the time.
-    // The admin key that `penstock up` may hold is nothing for a model to read.
-    env: {
-      ...process.env,
-      PENSTOCK_KEY: undefined,
-      NODE_COMPILE_CACHE: join(cacheDir(), "compiled"),
-      [key]: JSON.stringify(launch),
-    },
-  };
 }
 
 function urlHost(host: string): string {

@@ -4,6 +4,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { nodeSettings } from "../../runtime/regions/node-command.ts";
 
 /** A proxy under test, or the replicas without one. */
 export interface BenchProxy {
@@ -13,8 +14,6 @@ export interface BenchProxy {
   readonly pid: number;
 }
 
-/** As the agent starts its processes: with compiled code kept, as in daily use. */
-const KEEP_COMPILED = join(import.meta.dirname, "../../runtime/regions/keep-compiled.ts");
 /** Requests one keep-alive connection may carry: for ever. */
 const FOR_EVER = 1_000_000_000;
 
@@ -58,8 +57,10 @@ export async function startReplicas(
 /** A router with its full path on: keys, endpoints, leases, picks, counters, sampled spans. */
 export async function startPenstock(replicas: readonly number[], threads: number): Promise<BenchProxy> {
   const script = join(import.meta.dirname, "router-process.ts");
-  const args = ["--import", KEEP_COMPILED, script, String(threads), ...replicas.map(String)];
-  const child = start(process.execPath, args, {
+  // As the agent starts it.
+  const settings = nodeSettings("router");
+  const child = start(process.execPath, [...settings.args, script, String(threads), ...replicas.map(String)], {
+    ...settings.env,
     BENCH_SNAPSHOT: join(folder, `snapshot-${threads}.json`),
     NODE_COMPILE_CACHE: join(folder, "compiled"),
   });

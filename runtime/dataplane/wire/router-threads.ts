@@ -4,8 +4,6 @@ import type { Log } from "../../ports/log.ts";
 import { nowMs } from "./mono.ts";
 import type { FromThread, ThreadStart, ToThread } from "./thread-messages.ts";
 
-/** Requests' garbage dies at once: a nursery of 16 MiB costs no more CPU than Node's 48 MiB and keeps a thread small. */
-const YOUNG_GENERATION_MIB = 16;
 /** A thread that dies this soon after its start, twice in a row, is started again only after the pause: a bug at start must not burn a core. */
 const QUICK_DEATH_MS = 1_000;
 const QUICK_DEATH_PAUSE_MS = 500;
@@ -221,10 +219,7 @@ class RouterWorker {
   slot: Slot | null = null;
 
   constructor(events: WorkerEvents) {
-    this.#worker = new Worker(new URL("./thread-main.ts", import.meta.url), {
-      name: "router",
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB },
-    });
+    this.#worker = new Worker(new URL("./thread-main.ts", import.meta.url), { name: "router" });
     this.#worker.on("message", (message: FromThread) => {
       if (this.slot !== null) events.onMessage(this.slot, message);
     });
