@@ -48,6 +48,19 @@ export function batching(fixedMs: number, perRequestMs: number): ServiceModel {
   };
 }
 
+/**
+ * Batches in turn, as an engine with one run at a time does: a request waits for the run under way and then for its own, but
+ * for one that is alone. Two take nearly twice as long as one, and twenty hardly longer than two.
+ */
+export function batchingInTurn(fixedMs: number, perRequestMs: number): ServiceModel {
+  return {
+    ...batching(2 * fixedMs, perRequestMs),
+    name: `batches in turn, ${fixedMs} + ${perRequestMs} n ms`,
+    completionsPerMs: (inFlight) =>
+      inFlight < 2 ? inFlight / (fixedMs + perRequestMs) : inFlight / (2 * fixedMs + perRequestMs * inFlight),
+  };
+}
+
 /** Each request waits `waitMs` for others and computes for `cpuMs`: the knee is where the cores fill, at (wait + cpu) / cpu x cores. */
 export function ioWaiting(waitMs: number, cpuMs: number, cores: number): ServiceModel {
   const busy = (inFlight: number) => Math.min(cores, (inFlight * cpuMs) / (waitMs + cpuMs));

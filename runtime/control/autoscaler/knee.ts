@@ -13,7 +13,7 @@ export interface ServiceCurve {
   readonly growth: number;
 }
 
-/** The whole number of requests in flight with the most power, and how far the curve proves it. */
+/** The concurrency with the most power, in whole requests, and how far the curve proves it. */
 export interface Knee {
   readonly inFlight: number;
   /** In flight as high as the knee was seen: it is read off the curve and not foretold from below it. */
@@ -45,10 +45,10 @@ const SOFT_WEIGHT = 0.1;
 const SPREAD_SQUARED = 4;
 /** And never better than this: replicas differ, in flight moves while it is averaged. */
 const LEAST_ERROR_SQUARED = 0.03 ** 2;
-/** Levels this near are the same: half a bucket. */
-const SAME_RATIO = 1.06;
-/** Little lower or higher is within this ratio, two buckets, or the next whole number. */
-const NEAR_BY_RATIO = 1.25;
+/** Levels this near are the same: under half a bucket. */
+const SAME_RATIO = 1.03;
+/** Little lower or higher is within this ratio, or the next whole number. */
+const NEAR_BY_RATIO = 1.2;
 /** The curve bends when it rises by this much from its least to its most in flight; less may be noise. */
 const RISEN_RATIO = 1.2;
 /**
@@ -65,23 +65,23 @@ const STEEPER_FACTOR = 2;
  */
 export function kneeOf(curve: Curve, onTheWayMs: number): Knee | null {
   const believed = believedPoints(curve);
+  const levels = believed.map(inFlightOf);
   const points = bearingPoints(believed, onTheWayMs);
   const fitted = fitCurve(points);
   if (fitted === null) return null;
   const most = inFlightOf(points[points.length - 1]!);
   if (serviceAt(fitted, most) < RISEN_RATIO * serviceAt(fitted, inFlightOf(points[0]!))) return null;
   const power = (inFlight: number) => powerOf(inFlight, serviceAt(fitted, inFlight), onTheWayMs);
-  const inFlight = mostPower(power, most * FARTHEST_FACTOR);
-  const levels = believed.map(inFlightOf);
-  const below = Math.max(...levels.filter((level) => level <= inFlight * SAME_RATIO));
-  const above = Math.min(...levels.filter((level) => level > inFlight * SAME_RATIO));
+  const best = mostPower(power, levels[0]!, most * FARTHEST_FACTOR);
+  const below = Math.max(...levels.filter((level) => level <= best * SAME_RATIO));
+  const above = Math.min(...levels.filter((level) => level > best * SAME_RATIO));
   return {
-    inFlight,
-    located: inFlight <= most * SAME_RATIO,
-    seenBelow: below * SAME_RATIO >= Math.min(inFlight / NEAR_BY_RATIO, inFlight - 1),
-    seenAbove: above <= Math.max(inFlight * NEAR_BY_RATIO, inFlight + 1) * SAME_RATIO,
-    lowest: inFlight <= levels[0]! * SAME_RATIO,
-    powerShare: (other) => power(other) / power(inFlight),
+    inFlight: Math.max(1, Math.round(best)),
+    located: best <= most * SAME_RATIO,
+    seenBelow: below * SAME_RATIO >= Math.min(best / NEAR_BY_RATIO, best - 1),
+    seenAbove: above <= Math.max(best * NEAR_BY_RATIO, best + 1) * SAME_RATIO,
+    lowest: best <= levels[0]! * SAME_RATIO,
+    powerShare: (inFlight) => power(inFlight) / power(best),
   };
 }
 
@@ -108,10 +108,10 @@ function slopeOf(low: CurvePoint, high: CurvePoint): number {
   return (serviceMsOf(high) - serviceMsOf(low)) / (inFlightOf(high) - inFlightOf(low));
 }
 
-/** The whole number up to `most` with the most power; steps stay within a percent, far under what power tells apart. */
-function mostPower(power: (inFlight: number) => number, most: number): number {
-  let best = 1;
-  for (let inFlight = 2; inFlight <= most; inFlight += Math.max(1, Math.floor(inFlight / 100))) {
+/** Where from `least` to `most` there is the most power, to a percent: power tells no less apart. */
+function mostPower(power: (inFlight: number) => number, least: number, most: number): number {
+  let best = least;
+  for (let inFlight = least; inFlight <= most; inFlight *= 1.01) {
     if (power(inFlight) > power(best)) best = inFlight;
   }
   return best;

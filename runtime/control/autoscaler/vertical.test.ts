@@ -48,7 +48,7 @@ describe("a cycle", () => {
     expect(learn(learningAt(40, 36, 51)).target).toBe(44);
   });
 
-  it("doubles in onboarding until the first threshold", () => {
+  it("doubles in onboarding, and looks for the knee by wide steps until it holds it", () => {
     expect(learn(learningAt(10, 8, 50, { doubling: true }))).toMatchObject({ target: 20, doubling: true });
     // Ten cores: 20 in flight took twice as long as ten.
     const seen = [
@@ -56,7 +56,12 @@ describe("a cycle", () => {
       [10, 50],
       [20, 100],
     ] as const;
-    expect(learn(learningAt(20, 20, 100, { doubling: true }, seen))).toMatchObject({ target: 14, doubling: false });
+    expect(learn(learningAt(20, 20, 100, { doubling: true }, seen))).toMatchObject({ target: 14, doubling: true });
+    const found = [...seen, [11, 55], [14, 70]] as const;
+    expect(learn(learningAt(10, 10, 50, { doubling: true }, found))).toMatchObject({ target: 10, doubling: false });
+    // A neighbour's burst took it down to 3: it does not climb back by one request each 30 s.
+    const early = { ...learningAt(3, 3, 50, { doubling: true }, found), cycleAtMs: 45_000 };
+    expect(learn(early)).toMatchObject({ target: 6, reason: "raise: doubling" });
   });
 
   it("ends onboarding's cycle as soon as three samples are in, and no other", () => {

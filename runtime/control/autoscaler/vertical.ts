@@ -79,12 +79,9 @@ export function learnTarget(world: World, learning: Learning, cpuLimits: boolean
   const small = Math.max(1, Math.round(target * (learning.wideCycles > 0 ? 2 * RAISE_SHARE : RAISE_SHARE)));
   const aim = knee === null ? Number.POSITIVE_INFINITY : aimFor(knee, target, small);
   // What was learned in a busier hour still holds: a target above the knee does not wait for the next such hour to hurt.
-  if (aim < target) return done({ curve, ...lowered(target, aim), reason: "lower: above-knee" });
+  if (aim < target) return done({ curve, ...lowered(target, aim), doubling, reason: "lower: above-knee" });
   if (!isLimiting(recent)) return done({ curve, ...unfilled(learning, target, recent, nowMs) });
-  return done({
-    curve,
-    ...raised(world, learning, target, { aim, small, doubles: learning.doubling && !knee?.located }, nowMs),
-  });
+  return done({ curve, ...raised(world, learning, target, { aim, small }, nowMs) });
 }
 
 /** The latest samples that hold enough to judge by and span at least `leastMs`, or null. */
@@ -118,30 +115,24 @@ function unfilled({ doubled }: Learning, target: number, samples: readonly Sampl
   return { target: next, source: "learned", doubling: false, doubled: null, reason: "settle: as-filled" };
 }
 
-interface Upward {
-  /** The knee, or what lies past it to be seen. */
-  readonly aim: number;
-  readonly small: number;
-  /** Nothing is known yet that doubling could overshoot. */
-  readonly doubles: boolean;
-}
-
+/** Up towards the aim: twofold in onboarding, which ends where there is nowhere to go; else in small steps. */
 function raised(
   world: World,
   learning: Learning,
   target: number,
-  { aim, small, doubles }: Upward,
+  { aim, small }: { readonly aim: number; readonly small: number },
   nowMs: number,
 ): Partial<Learning> {
-  const { ceiling } = learning;
+  const { ceiling, doubling } = learning;
   const bearable = ceiling !== null && ceiling.untilMs > nowMs ? ceiling.target : Number.POSITIVE_INFINITY;
   const most = Math.min(bearable, world.maxInFlight ?? Number.POSITIVE_INFINITY);
-  // The step that finds the knee is still an onboarding step.
-  const next = Math.min(target + (learning.doubling ? target : small), aim, most);
-  const settled = { doubling: doubles, source: "learned" as const };
-  if (next <= target) return { ...settled, reason: most <= target ? "hold: at-cap" : "hold: at-knee" };
-  if (doubles) return { ...settled, target: next, doubled: { from: target, atMs: nowMs }, reason: "raise: doubling" };
-  return { ...settled, target: next, doubled: null, reason: learning.doubling ? "settle: at-knee" : "raise: limiting" };
+  const next = Math.min(target + (doubling ? target : small), aim, most);
+  const source = "learned" as const;
+  if (next <= target) {
+    return { source, doubling: false, doubled: null, reason: most <= target ? "hold: at-cap" : "hold: at-knee" };
+  }
+  if (!doubling) return { source, target: next, doubled: null, reason: "raise: limiting" };
+  return { source, target: next, doubled: { from: target, atMs: nowMs }, reason: "raise: doubling" };
 }
 
 /**

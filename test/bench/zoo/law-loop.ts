@@ -2,13 +2,14 @@ import { autoscaler } from "../../../runtime/control/autoscaler/autoscaler.ts";
 import { CYCLE_MS, ON_THE_WAY_MS } from "../../../runtime/control/autoscaler/laws.ts";
 import type { World } from "../../../runtime/control/autoscaler/world.ts";
 import { asMonoMs, asWallMs } from "../../../runtime/core/time.ts";
+import { progress } from "../support/report.ts";
 import { type ClosedLoop, pause } from "./closed-loop.ts";
 import type { Replica } from "./replica.ts";
 
 /** Routers report once in this much of the law's time, and the version is decided again at each report. */
 const REPORT_MS = 1_000;
 /** Settled: over this many cycles the target stays within a step of their middle. */
-const SETTLED_CYCLES = 6;
+const SETTLED_CYCLES = 5;
 const STEP_RATIO = 0.15;
 const VERSION = "zoo-0000000000";
 
@@ -23,6 +24,8 @@ export interface Learned {
   readonly target: number;
   /** Cycles until the target was, and from then on stayed, within a step of where it settled. */
   readonly cycles: number;
+  /** It did settle in the time that it had. */
+  readonly settled: boolean;
   readonly history: readonly Cycle[];
 }
 
@@ -51,6 +54,7 @@ export async function learnLive(
     const target = verdict.output?.targetConcurrency ?? 1;
     if (cycleAtMs !== null && memory.learning.cycleAtMs !== cycleAtMs) {
       history.push({ target, reason: memory.learning.reason });
+      progress(`  cycle ${history.length}: ${target} in flight, ${memory.learning.reason}`);
     }
     cycleAtMs = memory.learning.cycleAtMs;
     loop.hold(target);
@@ -58,7 +62,7 @@ export async function learnLive(
   }
   const target = middle(history.slice(-SETTLED_CYCLES).map((cycle) => cycle.target));
   const lastAway = history.findLastIndex((cycle) => !isNear(cycle.target, target));
-  return { target, cycles: lastAway + 2, history };
+  return { target, cycles: lastAway + 2, settled: isSettled(history), history };
 }
 
 /** A cycle in which the law saw too little to judge by settles nothing. */
