@@ -83,10 +83,10 @@ async function sweep(loop: ClosedLoop): Promise<readonly Level[]> {
   return levels();
 }
 
-/** Half the span, and long enough that those who were in flight before are answered. */
+/** A third of the span, and at least a service time. */
 function settleMs(ms: number, target: number, known: Level | undefined): number {
   const serviceMs = known === undefined ? 0 : (target / known.perSecond) * 1_000;
-  return Math.min(2_000, Math.max(ms / 3, serviceMs));
+  return Math.min(SWEEP.mostMs, Math.max(ms / 3, serviceMs));
 }
 
 async function runGradient2(loop: ClosedLoop, perSecond: number): Promise<number> {

@@ -4,6 +4,9 @@ import type { Address } from "../../../runtime/domain/replica.ts";
 /** A refused request comes again after this long: a router's queue would try as soon as another request ends. */
 const REFUSED_PAUSE_MS = 5;
 const REQUEST_TIMEOUT_MS = 120_000;
+/** What a higher level left in flight is answered within this time, or else disturbs the next level. */
+const DRAIN_MOST_MS = 10_000;
+const DRAIN_POLL_MS = 5;
 const MAX_CONNECTIONS = 8_192;
 /** A replica at its cap refuses with this status. */
 const REFUSED = 503;
@@ -63,9 +66,12 @@ export class ClosedLoop {
     }
   }
 
-  /** Holds `target` for `settleMs` and then measures for `ms`. */
+  /** Waits until no more than `target` are in flight, holds it for `settleMs` and then measures for `ms`. */
   async measure(target: number, settleMs: number, ms: number): Promise<Seen> {
     this.hold(target);
+    for (let waitedMs = 0; this.#inFlight > target && waitedMs < DRAIN_MOST_MS; waitedMs += DRAIN_POLL_MS) {
+      await pause(DRAIN_POLL_MS);
+    }
     await pause(settleMs);
     const latencies: number[] = [];
     this.#latencies = latencies;

@@ -3,14 +3,14 @@ import { CYCLE_MS, ON_THE_WAY_MS } from "../../../runtime/control/autoscaler/law
 import type { World } from "../../../runtime/control/autoscaler/world.ts";
 import { asMonoMs, asWallMs } from "../../../runtime/core/time.ts";
 import { progress } from "../support/report.ts";
+import { GOOD_ERROR } from "./best-fixed.ts";
 import { type ClosedLoop, pause } from "./closed-loop.ts";
 import type { Replica } from "./replica.ts";
 
 /** Routers report once in this much of the law's time, and the version is decided again at each report. */
 const REPORT_MS = 1_000;
-/** Settled: over this many cycles the target stays within a step of their middle. */
+/** Settled: over this many cycles the target stays within this share of their middle, as the bench's error allows. */
 const SETTLED_CYCLES = 5;
-const STEP_RATIO = 0.15;
 const VERSION = "zoo-0000000000";
 
 /** One cycle of the law: the target it came to, and why. */
@@ -22,7 +22,7 @@ export interface Cycle {
 /** What the law learned. */
 export interface Learned {
   readonly target: number;
-  /** Cycles until the target was, and from then on stayed, within a step of where it settled. */
+  /** Cycles until the target was, and from then on stayed, within 15 % of where it settled. */
   readonly cycles: number;
   /** It did settle in the time that it had. */
   readonly settled: boolean;
@@ -65,15 +65,15 @@ export async function learnLive(
   return { target, cycles: lastAway + 2, settled: isSettled(history), history };
 }
 
-/** A cycle in which the law saw too little to judge by settles nothing. */
+/** A cycle in which the law judged nothing settles nothing. */
 function isSettled(history: readonly Cycle[]): boolean {
-  const judged = history.filter(({ reason }) => reason !== "learn: too-little-load");
+  const judged = history.filter(({ reason }) => !reason.startsWith("learn:"));
   const last = judged.slice(-SETTLED_CYCLES).map(({ target }) => target);
   return last.length === SETTLED_CYCLES && last.every((target) => isNear(target, middle(last)));
 }
 
 function isNear(target: number, at: number): boolean {
-  return Math.abs(target - at) <= Math.max(1, at * STEP_RATIO);
+  return Math.abs(target - at) <= at * GOOD_ERROR;
 }
 
 function middle(targets: readonly number[]): number {
