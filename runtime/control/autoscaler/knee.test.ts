@@ -5,7 +5,7 @@ import { EMPTY_CURVE, observeCurve, rescaleCurve } from "./curve.ts";
 import { kneeOf as kneeSeen } from "./knee.ts";
 
 /** The knee of models whose service times lie far above what lies on the way to them. */
-const kneeOf = (curve: Curve) => kneeSeen(curve, 0);
+const kneeOf = (curve: Curve) => kneeSeen(curve, 0, null);
 
 /** A curve seen at the given levels, 1,000 requests each. */
 function seenAt(levels: readonly number[], serviceMs: (inFlight: number) => number) {
@@ -58,12 +58,22 @@ describe("the knee", () => {
     expect(kneeOf(seenAt([1, 2, 3, 4, 6], (n) => (n < 1.5 ? 100 : 200 + 100 * n)))?.inFlight).toBe(1);
   });
 
+  it("may lie below what was seen where one request alone is known to have more power", () => {
+    // Batches in turn of 100 + 30 n: 4 to 8 in flight have their best at 7, with 7 / 410^2 against 1 / 130^2 for one alone.
+    const seen = seenAt([4, 5, 6, 8, 9], (n) => 200 + 30 * n);
+    expect(kneeSeen(seen, 0, null)?.lowest).toBe(false);
+    expect(kneeSeen(seen, 0, 130)?.lowest).toBe(true);
+    // Once it was seen, what it takes under load counts, and not what an example took.
+    const lone = observeCurve(seen, { inFlight: 1, serviceMs: 300, completed: 1_000, signals: {} });
+    expect(kneeSeen(lone, 0, 130)?.lowest).toBe(false);
+  });
+
   it("of a model far faster than the way to it is where its throughput is, and not one in flight", () => {
     // 0.02 + 0.02 n ms: power by service time alone is best at one in flight, with half of the throughput.
     const fast = seenAt(upTo(64), (n) => 0.02 + 0.02 * n);
-    expect(kneeSeen(fast, 0)?.inFlight).toBe(1);
+    expect(kneeSeen(fast, 0, null)?.inFlight).toBe(1);
     // n / (S (S + 1)) is best at sqrt(0.02 x 1.02) / 0.02 = 7.1, with seven eighths of it.
-    expect(kneeSeen(fast, 1)?.inFlight).toBe(7);
+    expect(kneeSeen(fast, 1, null)?.inFlight).toBe(7);
   });
 
   it("is told from both sides only when a level little lower and one little higher were seen", () => {

@@ -21,7 +21,7 @@ export interface Knee {
   /** A level as high or little lower was seen, and one little higher: the knee does not lie in a gap between what was seen. */
   readonly seenBelow: boolean;
   readonly seenAbove: boolean;
-  /** Service time grows from the lowest level seen on: the knee may as well lie below it. */
+  /** Service time grows from the lowest level seen on, or one request alone has more power: the knee may as well lie below. */
   readonly lowest: boolean;
   /** Power at `inFlight` as a share of the knee's. */
   readonly powerShare: (inFlight: number) => number;
@@ -47,6 +47,8 @@ const SPREAD_SQUARED = 4;
 const LEAST_ERROR_SQUARED = 0.03 ** 2;
 /** Levels this near are the same: under half a bucket. */
 const SAME_RATIO = 1.03;
+/** From here on in flight there is nearly always another: what a request alone takes was not seen. */
+const NOT_ALONE = 1.5;
 /** Little lower or higher is within this ratio, or the next whole number. */
 const NEAR_BY_RATIO = 1.2;
 /** The curve bends when it rises by this much from its least to its most in flight; less may be noise. */
@@ -60,10 +62,11 @@ const STEEPER_FACTOR = 2;
 /**
  * The knee: the concurrency with the best power, throughput over latency (Kleinrock 1979), n / (S(n) (S(n) + w)). Latency
  * is what a client sees: service time and what lies on the way to the replica, `onTheWayMs` = w. Where throughput levels
- * off it is the throughput limit times the unloaded service time. Null while service time has not risen with load, or fewer
- * than two levels are believed.
+ * off it is the throughput limit times the unloaded service time. `unloadedMs`: what one request alone takes, as far as it is
+ * known without having been seen under load. Null while service time has not risen with load, or fewer than two levels are
+ * believed.
  */
-export function kneeOf(curve: Curve, onTheWayMs: number): Knee | null {
+export function kneeOf(curve: Curve, onTheWayMs: number, unloadedMs: number | null): Knee | null {
   const believed = believedPoints(curve);
   const levels = believed.map(inFlightOf);
   const points = bearingPoints(believed, onTheWayMs);
@@ -73,6 +76,7 @@ export function kneeOf(curve: Curve, onTheWayMs: number): Knee | null {
   if (serviceAt(fitted, most) < RISEN_RATIO * serviceAt(fitted, inFlightOf(points[0]!))) return null;
   const power = (inFlight: number) => powerOf(inFlight, serviceAt(fitted, inFlight), onTheWayMs);
   const best = mostPower(power, levels[0]!, most * FARTHEST_FACTOR);
+  const alone = unloadedMs === null ? 0 : powerOf(1, unloadedMs, onTheWayMs);
   const below = Math.max(...levels.filter((level) => level <= best * SAME_RATIO));
   const above = Math.min(...levels.filter((level) => level > best * SAME_RATIO));
   return {
@@ -80,7 +84,7 @@ export function kneeOf(curve: Curve, onTheWayMs: number): Knee | null {
     located: best <= most * SAME_RATIO,
     seenBelow: below * SAME_RATIO >= Math.min(best / NEAR_BY_RATIO, best - 1),
     seenAbove: above <= Math.max(best * NEAR_BY_RATIO, best + 1) * SAME_RATIO,
-    lowest: best <= levels[0]! * SAME_RATIO,
+    lowest: best <= levels[0]! * SAME_RATIO || (levels[0]! >= NOT_ALONE && alone > power(best)),
     powerShare: (inFlight) => power(inFlight) / power(best),
   };
 }

@@ -67,7 +67,7 @@ export function learnTarget(world: World, learning: Learning, cpuLimits: boolean
   };
   const recent = mayDouble ? latest : latestSamples(learning.samples, nowMs, CYCLE_MS);
   if (recent === null) return done({ reason: "learn: too-little-load" });
-  const knee = kneeOf(learning.curve, world.onTheWayMs);
+  const knee = kneeOf(learning.curve, world.onTheWayMs, learning.unloadedMs);
   const shift = shapeShift(learning.curve, knee, recent);
   if (shift !== null) {
     const curve = rescaleCurve(learning.curve, shift);

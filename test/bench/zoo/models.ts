@@ -22,6 +22,9 @@ export interface MissingModel {
 /** Short, so that a slow core answers enough of them in a cycle of the law. */
 const PROMPT = { prompt: "The capital of France is", max_tokens: 2, temperature: 0 };
 
+/** What an agent is given grows with its work: 60 KB are some fifteen thousand tokens. */
+const CONTEXT = "The capital of France is? ".repeat(2_300);
+
 /** The zoo: what make-zoo.ts made in `folder`, and the repository's own examples. */
 export function listZoo(folder: string): readonly (ZooModel | MissingModel)[] {
   const made = (name: string, path = "/invocations", file = ""): ZooModel | MissingModel => {
@@ -59,7 +62,7 @@ export function listZoo(folder: string): readonly (ZooModel | MissingModel)[] {
       model: join(EXAMPLES, "agent"),
       command: ["node", "agent.mjs"],
       path: "/ask",
-      body: '{"question": "hello"}',
+      body: JSON.stringify({ question: CONTEXT }),
     },
     {
       name: "one-at-a-time",
