@@ -103,6 +103,12 @@ export function withoutRestingZeros(values: readonly (number | null)[]): (number
   return values.map((value, index) => (value === 0 && !values[index - 1] && !values[index + 1] ? null : value));
 }
 
+/** Where values stand with nothing on either side: no line is drawn there, so a point has to be. */
+export function lonePoints(values: readonly (number | null | undefined)[]): number[] {
+  const isKnown = (index: number): boolean => (values[index] ?? null) !== null;
+  return values.flatMap((_, index) => (isKnown(index) && !isKnown(index - 1) && !isKnown(index + 1) ? [index] : []));
+}
+
 /** The least of 1, 2, 2.5 or 5 times a power of ten that is not below `value`: an axis end that seldom moves. */
 export function niceCeiling(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { SeriesSlice } from "../../../series/series.ts";
 import type { Theme } from "../shell/theme.ts";
-import { axisTop, type ChartLine, type ChartSpec, timeSpan, withoutRestingZeros } from "./chart-spec.ts";
+import { axisTop, type ChartLine, type ChartSpec, lonePoints, timeSpan, withoutRestingZeros } from "./chart-spec.ts";
 
 const HEIGHT_PX = 124;
 /** Steps of the time axis, in seconds: whole minutes, since its labels are hours and minutes. */
@@ -124,7 +124,7 @@ function seriesOf({ label, tone, stepped = false }: ChartLine, colour: (name: st
     label,
     stroke,
     width: 1.5,
-    points: { show: false },
+    points: { show: true, size: 4, fill: stroke, filter: (plot, line) => lonePoints([...(plot.data[line] ?? [])]) },
     ...(tone === "bound" ? { dash: [5, 4] } : {}),
     ...(tone === "main" ? { fill: colour("--line-fill") } : {}),
     ...(paths === undefined ? {} : { paths }),

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { SeriesColumn } from "../../../series/columns.ts";
 import { SERIES_COLUMNS } from "../../../series/columns.ts";
 import type { SeriesSlice } from "../../../series/series.ts";
-import { axisTop, CHARTS, niceCeiling, timeSpan, withoutRestingZeros } from "./chart-spec.ts";
+import { axisTop, CHARTS, lonePoints, niceCeiling, timeSpan, withoutRestingZeros } from "./chart-spec.ts";
 import { lastExitText, progressText } from "./replica-text.ts";
 import { appendAnswer, newestMs } from "./series-ring.ts";
 import { draftOf, hasPredecessor, problemOf, trafficOf } from "./split.ts";
@@ -50,6 +50,10 @@ describe("charts", () => {
     expect(timeSpan(990, 1_000)).toEqual([880, 1_000]);
     expect(timeSpan(700, 1_000)).toEqual([700, 1_000]);
     expect(timeSpan(0, 1_000)).toEqual([100, 1_000]);
+  });
+
+  test("mark a value that no line leads to or from", () => {
+    expect(lonePoints([7, null, null, 3, 4, null, 5])).toEqual([0, 6]);
   });
 
   test("show a rare line only around where it is not 0", () => {
