@@ -43,9 +43,9 @@ function probe(workers: number, limit: number): ProbeStep[] {
 
 describe("onboarding probe", () => {
   test("the knee is the least concurrency with nine tenths of the best rate", () => {
-    expect(computeKnee(probe(1, 64))).toBe(1);
-    expect(computeKnee(probe(4, 64))).toBe(4);
-    expect(computeKnee(probe(8, 64))).toBe(8);
+    expect(computeKnee(probe(1, 64), 64)).toBe(1);
+    expect(computeKnee(probe(4, 64), 64)).toBe(4);
+    expect(computeKnee(probe(8, 64), 64)).toBe(8);
   });
 
   test("it stops two steps after the last gain, and never passes the limit", () => {
@@ -65,6 +65,16 @@ describe("onboarding probe", () => {
   });
 
   test("one step alone shows no knee", () => {
-    expect(computeKnee([{ concurrency: 1, ratePerSecond: 10 }])).toBeNull();
+    expect(computeKnee([{ concurrency: 1, ratePerSecond: 10 }], 64)).toBeNull();
+  });
+
+  test("a probe that was broken off while the rate still rose has not seen the knee", () => {
+    const whole = probe(8, 64);
+    expect([1, 2, 3, 4].map((steps) => computeKnee(whole.slice(0, steps), 64))).toEqual([null, null, null, null]);
+    expect(computeKnee(whole.slice(0, 5), 64)).toBe(8);
+  });
+
+  test("a model that takes as many at once as it works on has its limit as the knee", () => {
+    expect(computeKnee(probe(100, 6), 6)).toBe(6);
   });
 });

@@ -52,9 +52,15 @@ export function nextProbeConcurrency(steps: readonly ProbeStep[], limit: number)
   return last.concurrency < limit && gains ? Math.min(limit, last.concurrency * 2) : null;
 }
 
-/** The knee of the steps: requests in flight that one replica should carry. Null without two steps to compare. */
-export function computeKnee(steps: readonly ProbeStep[]): number | null {
-  if (steps.length < 2) return null;
-  const best = Math.max(...steps.map((step) => step.ratePerSecond));
+/**
+ * The knee of the steps: requests in flight that one replica should carry. Null where it has not been seen: without two
+ * steps to compare, and where the probe was broken off while the rate still rose.
+ */
+export function computeKnee(steps: readonly ProbeStep[], limit: number): number | null {
+  const [last, ...before] = steps.toReversed();
+  if (last === undefined || before.length === 0) return null;
+  const bestBefore = Math.max(...before.map((step) => step.ratePerSecond));
+  if (last.concurrency < limit && last.ratePerSecond > bestBefore * (1 + PROBE_GAIN)) return null;
+  const best = Math.max(bestBefore, last.ratePerSecond);
   return steps.find((step) => step.ratePerSecond >= best * KNEE_SHARE)?.concurrency ?? null;
 }

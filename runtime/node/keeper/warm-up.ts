@@ -10,10 +10,8 @@ const WARMUP_TIMEOUT_MS = 300_000;
 const WARMUP_ATTEMPTS = 3;
 /** The onboarding probe as a whole: traffic that comes soon finds its target found. */
 const PROBE_BUDGET_MS = 2_000;
-/** A step takes 100 service times, within bounds: below the least a time slice of the scheduler (a few ms) would show. */
-const PROBE_STEP_REQUESTS = 100;
-const PROBE_STEP_LEAST_MS = 100;
-const PROBE_STEP_MOST_MS = 250;
+/** One step: long against a time slice of the scheduler (a few ms) and against a collection of the model's or our garbage. */
+const PROBE_STEP_MS = 250;
 /** How often a sender looks whether the clients for whom it made way have their answers. */
 const MAKE_WAY_MS = 5;
 /** A step in which senders made way for longer than this share of it says nothing of the knee. */
@@ -63,8 +61,8 @@ export interface ProbedReplica {
 
 /**
  * Finds the knee with short closed-loop steps of 1, 2, 4, ... senders, within PROBE_BUDGET_MS. No sender begins a request
- * while a client's is in flight, and a step with many of those ends the probe: the knee is that of the steps before.
- * Null where the model is too slow or too busy to be measured in that time, or refuses the input.
+ * while a client's is in flight, and a step with many of those ends the probe.
+ * Null where the model is too slow or too busy for the knee to be seen in that time, or refuses the input.
  */
 export async function probeConcurrency(
   client: ProbeClient,
@@ -74,15 +72,14 @@ export async function probeConcurrency(
   const { serviceMs, limit } = replica;
   const endMs = performance.now() + PROBE_BUDGET_MS;
   const most = Math.min(limit ?? PROBE_LIMIT, PROBE_LIMIT);
-  const stepMs = Math.min(PROBE_STEP_MOST_MS, Math.max(PROBE_STEP_LEAST_MS, PROBE_STEP_REQUESTS * serviceMs));
   const steps: ProbeStep[] = [];
   for (;;) {
     const concurrency = nextProbeConcurrency(steps, most);
     // At worst the model works one request after the other, so that a step takes as many service times as senders.
-    const longestMs = Math.max(stepMs, serviceMs * (concurrency ?? 0));
-    if (concurrency === null || performance.now() + longestMs > endMs) return computeKnee(steps);
-    const step = await runStep(client, probe, replica, { concurrency, stepMs });
-    if (step === null) return computeKnee(steps);
+    const longestMs = Math.max(PROBE_STEP_MS, serviceMs * (concurrency ?? 0));
+    if (concurrency === null || performance.now() + longestMs > endMs) return computeKnee(steps, most);
+    const step = await runStep(client, probe, replica, concurrency);
+    if (step === null) return computeKnee(steps, most);
     steps.push(step);
   }
 }
@@ -91,7 +88,7 @@ async function runStep(
   client: ProbeClient,
   probe: ProbeRequest,
   replica: ProbedReplica,
-  { concurrency, stepMs }: { readonly concurrency: number; readonly stepMs: number },
+  concurrency: number,
 ): Promise<ProbeStep | null> {
   const startedMs = performance.now();
   let completed = 0;
@@ -99,7 +96,7 @@ async function runStep(
   let madeWayMs = 0;
   const sender = async (): Promise<void> => {
     let ownWayMs = 0;
-    while (!failed && performance.now() - startedMs < stepMs) {
+    while (!failed && performance.now() - startedMs < PROBE_STEP_MS) {
       if (!replica.mayGoOn()) failed = true;
       else if (replica.clientsInFlight() > 0) {
         await sleep(MAKE_WAY_MS);
@@ -110,7 +107,7 @@ async function runStep(
     madeWayMs = Math.max(madeWayMs, ownWayMs);
   };
   await Promise.all(Array.from({ length: concurrency }, sender));
-  if (failed || madeWayMs > stepMs * MADE_WAY_SHARE) return null;
+  if (failed || madeWayMs > PROBE_STEP_MS * MADE_WAY_SHARE) return null;
   return { concurrency, ratePerSecond: (completed * 1000) / (performance.now() - startedMs) };
 }
 
