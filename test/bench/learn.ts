@@ -10,6 +10,7 @@ import {
   levelsBeside,
   type Measured,
   nextLevel,
+  powerOf,
 } from "./zoo/best-fixed.ts";
 import { ClosedLoop, pause, type Seen } from "./zoo/closed-loop.ts";
 import { Gradient2 } from "./zoo/gradient2.ts";
@@ -29,11 +30,13 @@ import { type Replica, startReplica } from "./zoo/replica.ts";
  */
 
 /** Spans hold this many requests, within bounds of time; a law's cycle holds a quarter more than a verdict needs. */
-const SWEEP = { requests: 60, leastMs: 300, mostMs: 1_500 };
-const ROUND = { requests: 200, leastMs: 700, mostMs: 2_000 };
+const SWEEP = { requests: 50, leastMs: 300, mostMs: 1_000 };
+const ROUND = { requests: 200, leastMs: 700, mostMs: 1_500 };
 const CYCLE = { requests: 150, leastMs: 900, mostMs: 4_000 };
 /** A cycle's requests come at the rate of the law's first targets. */
 const EARLY_TARGET = 8;
+/** A level with less of the best power than this is looked at once: no neighbour's burst made it that bad. */
+const HOPELESS_SHARE = 0.3;
 /** The law has this long, in real time, to settle. */
 const LEARN_MS = 60_000;
 const MOST_CYCLES = 40;
@@ -75,7 +78,9 @@ async function sweep(loop: ClosedLoop): Promise<readonly Level[]> {
     seen.set(target, Math.max(seen.get(target) ?? 0, served, 1e-3));
   };
   for (let target = nextLevel(levels()); target !== null; target = nextLevel(levels())) await look(target);
-  for (const { target } of levels().toReversed()) await look(target);
+  const best = Math.max(...levels().map(powerOf));
+  const hopeful = levels().filter((level) => powerOf(level) >= HOPELESS_SHARE * best);
+  for (const { target } of hopeful.toReversed()) await look(target);
   for (const target of levelsBeside(levels())) {
     await look(target);
     await look(target);
