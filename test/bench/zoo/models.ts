@@ -22,8 +22,8 @@ export interface MissingModel {
 /** Short, so that a slow core answers enough of them in a cycle of the law. */
 const PROMPT = { prompt: "The capital of France is", max_tokens: 2, temperature: 0 };
 
-/** What an agent is given grows with its work: 60 KB are some fifteen thousand tokens. */
-const CONTEXT = "The capital of France is? ".repeat(2_300);
+/** What an agent is given grows with its work: 300 KB are a handful of documents. */
+const CONTEXT = "The capital of France is? ".repeat(11_500);
 
 /** The zoo: what make-zoo.ts made in `folder`, and the repository's own examples. */
 export function listZoo(folder: string): readonly (ZooModel | MissingModel)[] {
