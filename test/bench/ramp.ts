@@ -26,6 +26,11 @@ const models: Readonly<Record<string, object>> = {
   iris: { model: IRIS_MODEL, run: { cpuCount: 0.25 } },
 };
 
+if (!(PEAK_RPS > 0) || !(SECONDS > 0) || models[MODEL] === undefined) {
+  console.error(`usage: npm run bench:ramp [-- PEAK_QPS SECONDS ${Object.keys(models).join("|")}]`);
+  process.exit(2);
+}
+
 /** Milliseconds from the step to the first look from which all were steady for HOLDS_MS; null where that never was. */
 function steadyAfterMs(points: readonly Point[]): number | null {
   const after = points.filter((point) => point.atMs > BEFORE_MS);
