@@ -22,8 +22,12 @@ const HOLDS_MS = 10_000;
 
 const ACCELERATOR = join(import.meta.dirname, "support/accelerator.ts");
 const models: Readonly<Record<string, object>> = {
-  accelerator: { run: { command: [process.execPath, ACCELERATOR], cpuCount: 0.25 }, idempotent: true },
-  iris: { model: IRIS_MODEL, run: { cpuCount: 0.25 } },
+  accelerator: {
+    run: { command: [process.execPath, ACCELERATOR], cpuCount: 0.25 },
+    idempotent: true,
+    concurrency: { min: 1, max: 256 },
+  },
+  iris: { model: IRIS_MODEL, run: { cpuCount: 0.25 }, concurrency: { min: 1, max: 64 } },
 };
 
 if (!(PEAK_RPS > 0) || !(SECONDS > 0) || models[MODEL] === undefined) {
@@ -52,7 +56,6 @@ const region = await TestRegion.start({
       {
         name: "ramp",
         ...models[MODEL],
-        concurrency: { min: 1, max: 64 },
         // While replicas start, what the first one can't take waits instead of being turned away.
         queue: { maxRequests: 500_000 },
       },

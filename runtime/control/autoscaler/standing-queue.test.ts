@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Flow } from "./demand.ts";
 import { addToQueue, initStandingQueue, judgeQueue, type StandingQueue, standingDemand } from "./standing-queue.ts";
@@ -36,6 +37,20 @@ describe("a standing queue", () => {
     const stood = watch(steady(9, 6));
     expect(stood.standing).toBe(9);
     expect(standingDemand(stood, 6_000)).toBe(10);
+  });
+
+  it("is found whenever within a second the reports come, and however long after one another", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 5_000 }), fc.integer({ min: 900, max: 1_300 }), (fromMs, spanMs) => {
+        let queue = initStandingQueue();
+        for (let report = 1; report <= 12; report++) {
+          const endMs = fromMs + report * spanMs;
+          const flow = flowAt(0, 0, { endMs, spanMs, inFlightMs: spanMs, queuedMs: 9 * spanMs });
+          queue = judgeQueue(addToQueue(queue, flow), SERVING, endMs);
+        }
+        expect(queue.standing).toBeCloseTo(9);
+      }),
+    );
   });
 
   it("is the least of its window", () => {

@@ -65,11 +65,10 @@ export function standingDemand(queue: StandingQueue, frontierMs: number | null):
 
 /** Mean queue in each second of the fast window, oldest first; 0 where nothing was observed. */
 function queuedBySecond(queue: StandingQueue, frontierMs: number): readonly number[] {
+  const lastSeconds = (count: number): number =>
+    count === 0 ? 0 : (meanPerMs(queue.queued, frontierMs, count * BUCKET_MS) ?? 0) * count;
   const count = FAST_WINDOW_MS / BUCKET_MS;
-  return Array.from({ length: count }, (_, index) => {
-    const endMs = frontierMs - (count - 1 - index) * BUCKET_MS;
-    return meanPerMs(queue.queued, endMs, BUCKET_MS) ?? 0;
-  });
+  return Array.from({ length: count }, (_, index) => lastSeconds(count - index) - lastSeconds(count - index - 1));
 }
 
 /**

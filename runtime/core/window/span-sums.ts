@@ -38,7 +38,7 @@ export function addSpan(sums: SpanSums, fromMs: number, toMs: number, amount: nu
 
 /**
  * Amount per millisecond over the part of [endMs - spanMs, endMs) that was observed: a service seen for 3 s is not
- * dragged down by the 17 s before it. Null where nothing of it was observed.
+ * dragged down by the 17 s before it. Null where nothing of it was observed. Requires: nothing was observed after `endMs`.
  */
 export function meanPerMs(sums: SpanSums, endMs: number, spanMs: number): number | null {
   if (sums.coveredFromMs === null) return null;
