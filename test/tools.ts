@@ -11,6 +11,7 @@ import { UserError } from "../runtime/core/errors.ts";
 import { type FetchContext, fetchModel } from "../runtime/node/fetch/fetch-model.ts";
 import { readRegionFile } from "../runtime/regions/region-settings.ts";
 import { makeClientPython } from "./clients/python.ts";
+import { buildPrograms } from "./cluster/programs.ts";
 import { makeModels } from "./mlflow/make-models.ts";
 import { cacheDir } from "./mlflow/models-dir.ts";
 
@@ -30,6 +31,7 @@ async function main(): Promise<void> {
   terminal.note(`MLflow models: ${models}`);
   const python = await makeClientPython({ ...context, onProgress: (doing) => terminal.note(`clients: ${doing}`) });
   terminal.note(`clients: ${python}`);
+  await buildPrograms({ ...context, onProgress: (doing) => terminal.note(`cluster: ${doing}`) });
 }
 
 function progressOf(name: string): FetchContext["onProgress"] {
