@@ -211,7 +211,7 @@ describe("the replicas of the last life", () => {
 
   test("start before the controller has said a word, and end when it wants them no more", async () => {
     startAgent(POLITE);
-    await until(() => controller.hosted("iris-1-7")?.state === "starting");
+    await until(() => controller.agent !== null && pidOf("iris-1-7") > 0);
     const pid = pidOf("iris-1-7");
     controller.agent?.send({ kind: "removeVersion", version: "iris-1" });
     await until(() => controller.messages.some((message) => message.kind === "gone"));
