@@ -1,10 +1,13 @@
-import { curlLine, type ModelMetadata } from "../runtime/operate/views/curl-line.ts";
+import { curlLine, type ModelMetadata, tellsMetadata } from "../runtime/operate/views/curl-line.ts";
 import type { EndpointView } from "../runtime/operate/views/endpoint-view.ts";
 import type { RegionClient } from "./client.ts";
 
 /** The line to copy that sends one request to an endpoint. A model asleep is not woken to tell what it takes. */
-export async function callLine(region: RegionClient, { name, doors, scale }: EndpointView): Promise<string> {
-  const metadata = doors.includes("kserve") && scale.ready > 0 ? await metadataOf(region, name) : null;
+export async function callLine(
+  region: RegionClient,
+  { name, doors, scale }: Pick<EndpointView, "name" | "doors" | "scale">,
+): Promise<string> {
+  const metadata = tellsMetadata(doors) && scale.ready > 0 ? await metadataOf(region, name) : null;
   const reach = { baseUrl: region.url, keysRequired: region.headers.authorization !== undefined };
   return curlLine({ name, doors, metadata }, reach);
 }

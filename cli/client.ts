@@ -65,11 +65,11 @@ export class RegionClient {
     }
   }
 
-  /** A document outside the control API, such as a model's own metadata; null where it is not answered. */
+  /** A document outside the control API, such as a model's own metadata; null where it is not answered, or not as JSON. */
   async document<T>(path: string): Promise<T | null> {
     const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
     const response = await fetch(`${this.url}${path}`, { headers: this.headers, signal }).catch(() => null);
-    return response?.ok ? ((await response.json()) as T) : null;
+    return response?.ok ? ((await response.json().catch(() => null)) as T | null) : null;
   }
 
   async send<T>(method: "PUT" | "POST", path: string, body: unknown, headers: Record<string, string> = {}): Promise<T> {

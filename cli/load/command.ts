@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { exampleBody } from "../../runtime/operate/views/curl-line.ts";
+import { exampleBody, tellsMetadata } from "../../runtime/operate/views/curl-line.ts";
 import type { EndpointView } from "../../runtime/operate/views/endpoint-view.ts";
 import { metadataOf } from "../call-line.ts";
 import { EXIT, usageError } from "../exit.ts";
@@ -114,7 +114,7 @@ async function ownRequest({ region }: Session, endpoint: string | null, flags: L
   if (endpoint !== null) {
     const { doors } = await region.get<EndpointView>(endpointPath(endpoint));
     if (doors[0] === "openai" && !doors.includes("raw")) return templateRequest("chat", endpoint, chatOptions(flags));
-    const body = doors.includes("raw") ? null : exampleBody(await metadataOf(region, endpoint));
+    const body = tellsMetadata(doors) ? exampleBody(await metadataOf(region, endpoint)) : null;
     if (body !== null) return { path: invocationsPath(endpoint), body: JSON.stringify(body) };
   }
   throw usageError(

@@ -29,6 +29,11 @@ export interface Reach {
   readonly keysRequired: boolean;
 }
 
+/** Whether a model behind these doors can be asked what it takes; a server of one's own gets no question it may not know. */
+export function tellsMetadata(doors: readonly Door[]): boolean {
+  return doors.includes("kserve") && !doors.includes("raw");
+}
+
 /** A line to copy that sends one request to an endpoint and gets a right answer, or what comes nearest to it. */
 export function curlLine({ name, doors, metadata }: EndpointText, { baseUrl, keysRequired }: Reach): string {
   const key = keysRequired ? ' -H "authorization: Bearer $PENSTOCK_KEY"' : "";

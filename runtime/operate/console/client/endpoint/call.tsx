@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { curlLine, type ModelMetadata } from "../../../views/curl-line.ts";
+import { curlLine, type ModelMetadata, tellsMetadata } from "../../../views/curl-line.ts";
 import type { EndpointView } from "../../../views/endpoint-view.ts";
 import { useConsole } from "../live/console-context.ts";
 import { readKey } from "../live/key.ts";
@@ -8,7 +8,7 @@ import { CopyLine } from "../parts/copy-line.tsx";
 /** Lines to copy that call the endpoint and put load on it. */
 export function Call({ endpoint }: { readonly endpoint: EndpointView }) {
   const { name, doors, scale } = endpoint;
-  const metadata = useMetadata(name, doors.includes("kserve") && scale.ready > 0);
+  const metadata = useMetadata(name, tellsMetadata(doors) && scale.ready > 0);
   const reach = { baseUrl: location.origin, keysRequired: readKey() !== null };
   return (
     <section aria-labelledby="call-title">
