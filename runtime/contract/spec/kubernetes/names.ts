@@ -7,6 +7,8 @@ export const API_VERSION = "v1alpha1";
 export const MARKS = {
   /** Annotation: the epoch of the leader that wrote the object last. An older leader's write is refused. */
   epoch: `${GROUP}/epoch`,
+  /** Annotation of a pod: the replica that it is. */
+  replica: `${GROUP}/replica`,
   /** Label: the endpoint that an object is part of. */
   endpoint: `${GROUP}/endpoint`,
   /** Label: the version that an object is part of. */
