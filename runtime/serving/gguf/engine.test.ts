@@ -94,6 +94,25 @@ describe.skipIf(path === null)(`a language model (${path === null ? HOW_TO_GET_T
     });
   });
 
+  test("what can't fit by its number of messages or characters is refused before it is made of tokens", async () => {
+    const messages = Array(100_000).fill({ ...question, content: "a" });
+    const text = "word ".repeat(100_000);
+    const refusal = (why: string) => ({
+      status: 400,
+      code: "context_length_exceeded",
+      message: expect.stringContaining(why),
+    });
+    await expect(client.chat.completions.create({ model: "chat", messages })).rejects.toMatchObject(
+      refusal("100000 texts of 100000 characters"),
+    );
+    const long = refusal("1 text of 500000 characters");
+    await expect(
+      client.chat.completions.create({ model: "chat", messages: [{ role: "user", content: text }] }),
+    ).rejects.toMatchObject(long);
+    await expect(client.completions.create({ model: "chat", prompt: text })).rejects.toMatchObject(long);
+    await expect(client.embeddings.create({ model: "chat", input: [text] })).rejects.toMatchObject(long);
+  });
+
   test("an answer held to a JSON schema parses by it", async () => {
     const schema = { type: "object", properties: { age: { enum: [1, 2] } }, required: ["age"] };
     const answer = await client.chat.completions.create({
