@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { parseAllDocuments } from "yaml";
+import { API_VERSION, GROUP } from "../runtime/contract/spec/kubernetes/names.ts";
 import type { EndpointSpec } from "../runtime/domain/endpoint.ts";
 import { CliError, usageError } from "./exit.ts";
 
@@ -106,18 +107,36 @@ export function inputsFromFile(path: string): DeployInput[] {
   return values.map((value, index) => inputFromDocument(value, index, path));
 }
 
-function inputFromDocument(value: unknown, index: number, path: string): DeployInput {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw usageError(
-      `document ${index + 1} of ${path} is not an endpoint`,
-      "Each document is a mapping with name and model.",
-    );
+function inputFromDocument(document: unknown, index: number, path: string): DeployInput {
+  const where = `document ${index + 1} of ${path}`;
+  if (!isMapping(document)) {
+    throw usageError(`${where} is not an endpoint`, "Each document is a mapping with name and model.");
   }
-  const { name, model } = value as { name?: unknown; model?: unknown };
-  if (typeof name !== "string") {
-    throw usageError(`document ${index + 1} of ${path} has no name`, "Give each endpoint a name.");
-  }
+  const value = "apiVersion" in document || "kind" in document ? endpointOfResource(document, where) : document;
+  const { name, model } = value;
+  if (typeof name !== "string") throw usageError(`${where} has no name`, "Give each endpoint a name.");
   const reference =
     typeof model === "string" && model !== "" ? { model: modelReference(model, dirname(resolve(path))) } : {};
   return { ...value, ...reference, name };
+}
+
+/** The endpoint that a ModelEndpoint resource describes: its spec, under the object's name. What else stands in its metadata is a cluster's. */
+function endpointOfResource(resource: Mapping, where: string): Mapping {
+  const { apiVersion, kind, metadata, spec } = resource;
+  const wanted = `apiVersion: ${GROUP}/${API_VERSION} and kind: ModelEndpoint`;
+  if (apiVersion !== `${GROUP}/${API_VERSION}` || kind !== "ModelEndpoint") {
+    const is = `apiVersion: ${String(apiVersion)} and kind: ${String(kind)}`;
+    throw usageError(`${where} has ${is}`, `Of resources, deploy takes those with ${wanted}.`);
+  }
+  if (!isMapping(metadata) || !isMapping(spec)) {
+    throw usageError(`${where} is no whole ModelEndpoint`, "Give it metadata with a name, and a spec.");
+  }
+  if ("name" in spec) throw usageError(`${where} has a name in its spec`, "The name stands in metadata.name alone.");
+  return { name: metadata.name, ...spec };
+}
+
+type Mapping = Readonly<Record<string, unknown>>;
+
+function isMapping(value: unknown): value is Mapping {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

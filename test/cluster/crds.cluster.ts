@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { applyObject } from "../../runtime/adapters/kube/apply.ts";
@@ -225,6 +226,14 @@ test("the API server takes what a region file takes, and refuses what it refuses
     }),
     { numRuns: 300 },
   );
+});
+
+test("the example's file, which a local region deploys, is taken as it is", () => {
+  const file = join(import.meta.dirname, "../../examples/iris/endpoint.yaml");
+  const made = execFileSync("kubectl", ["apply", "-n", NAMESPACE, "--dry-run=server", "-f", file], {
+    encoding: "utf8",
+  });
+  expect(made).toContain("modelendpoint.penstock.dev/iris-from-file created");
 });
 
 test("kubectl explains the settings and lists what an operator looks for", () => {
