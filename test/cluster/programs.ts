@@ -55,6 +55,8 @@ const MODULES: readonly Module[] = [
 ];
 
 const SOURCES = join(import.meta.dirname, "programs");
+/** How env(1) ends where there is no such program. */
+const NOT_FOUND = 127;
 const program = (module: Module, path: string): string => module.rename ?? path.slice(path.lastIndexOf("/") + 1);
 
 /** Named by all that goes into the programs, so that a change of any builds anew and nothing else does. */
@@ -87,7 +89,7 @@ interface BuildContext {
   onProgress(doing: string): void;
 }
 
-/** Builds the programs that are not built yet; each module's are there whole or not at all. Errors: Go's own words. */
+/** Builds the programs that are not built yet; each module's are there whole or not at all. Errors: UserError with Go's own words, or where there is no Go. */
 export async function buildPrograms({ signal, onProgress }: BuildContext): Promise<void> {
   for (const [index, module] of MODULES.entries()) {
     const bin = binDir(module);
@@ -101,7 +103,17 @@ export async function buildPrograms({ signal, onProgress }: BuildContext): Promi
         const out = join(building, "bin", program(module, path));
         const go = ["-C", join(SOURCES, module.name), "build", ...flags, "-o", out, path];
         const ended = await runProgram("env", ["CGO_ENABLED=0", "go", ...go], signal);
-        if (ended.code !== 0) throw new Error(`go ${go.join(" ")}:\n${ended.stderr}`);
+        if (ended.code === NOT_FOUND) {
+          throw new UserError(
+            "PENSTOCK_NO_GO",
+            "there is no Go, which builds a test cluster's programs",
+            "install Go 1.26 or later",
+          );
+        }
+        if (ended.code !== 0) {
+          const todo = "look at Go's words above: what it built is kept, so that another try goes on from there";
+          throw new UserError("PENSTOCK_BUILD_FAILED", `go ${go.join(" ")}:\n${ended.stderr.trim()}`, todo);
+        }
       }
       await mkdir(dirname(bin), { recursive: true });
       await rename(join(building, "bin"), bin);
