@@ -50,6 +50,10 @@ describe("a file", () => {
     expect(parse(`${plain}\n---\n${resource({})}`)).toHaveLength(2);
   });
 
+  test("that is nested without end is refused in words", () => {
+    expect(() => parse(`name: iris\nrun: ${"[".repeat(20_000)}${"]".repeat(20_000)}`)).toThrow("nested too deep");
+  });
+
   test.each([
     ["another kind", { kind: "Deployment" }, "kind: Deployment"],
     ["another version", { apiVersion: "penstock.dev/v9" }, "penstock.dev/v9"],

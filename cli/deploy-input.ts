@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { parseAllDocuments } from "yaml";
 import { API_VERSION, GROUP } from "../runtime/contract/spec/kubernetes/names.ts";
+import { yamlMistake } from "../runtime/contract/spec/mistakes.ts";
 import type { EndpointSpec } from "../runtime/domain/endpoint.ts";
 import { CliError, usageError } from "./exit.ts";
 
@@ -97,14 +98,21 @@ export function inputsFromFile(path: string): DeployInput[] {
   } catch (error) {
     throw usageError(`${path} can't be read (${(error as Error).message})`, "Give the path of a YAML file with -f.");
   }
-  const documents = parseAllDocuments(text, { prettyErrors: true });
-  const errors = documents.flatMap((document) => document.errors);
-  if (errors.length > 0) {
-    const list = errors.map((error) => `\n  - ${error.message.split("\n")[0]}`).join("");
-    throw usageError(`${path} is not YAML:${list}`, "Correct the file.");
-  }
-  const values: unknown[] = documents.map((document) => document.toJS()).filter((value) => value !== null);
+  const values = parseYaml(text, path);
   return values.map((value, index) => inputFromDocument(value, index, path));
+}
+
+function parseYaml(text: string, path: string): unknown[] {
+  const mistakes: string[] = [];
+  try {
+    const documents = parseAllDocuments(text, { prettyErrors: true });
+    mistakes.push(...documents.flatMap(({ errors }) => errors.map(({ message }) => message.split("\n")[0] ?? "")));
+    if (mistakes.length === 0) return documents.map((document) => document.toJS()).filter((value) => value !== null);
+  } catch (error) {
+    mistakes.push(yamlMistake(error));
+  }
+  const list = mistakes.map((mistake) => `\n  - ${mistake}`).join("");
+  throw usageError(`${path} is not YAML that can be read:${list}`, "Correct the file.");
 }
 
 function inputFromDocument(document: unknown, index: number, path: string): DeployInput {

@@ -58,6 +58,29 @@ test("a mistake of YAML itself is told with its line", () => {
   expect(errorOf(() => parseRegionFile("port: [1", "r.yaml")).message).toContain("line 1");
 });
 
+test.each([
+  ["lists in lists without end", `endpoints: ${"[".repeat(20_000)}${"]".repeat(20_000)}`, "nested too deep"],
+  ["aliases that multiply", `a0: &a0 [1]\n${[1, 2, 3, 4].map(multiplied).join("")}`, "alias"],
+])("%s are a mistake of the file, not a bug", (_, text, words) => {
+  const { code, message } = errorOf(() => parseRegionFile(text, "r.yaml"));
+  expect([code, message]).toEqual(["PENSTOCK_REGION_FILE_INVALID", expect.stringContaining(words)]);
+});
+
+/** A list of ten times the list before. */
+function multiplied(step: number): string {
+  return `a${step}: &a${step} [${Array(10)
+    .fill(`*a${step - 1}`)
+    .join(", ")}]\n`;
+}
+
+test("of very many mistakes the first ones are told, and how many more there are", () => {
+  const text = JSON.stringify({
+    endpoints: Array.from({ length: 2_000 }, (_, index) => ({ name: `Bad${index}`, model: "./a.onnx" })),
+  });
+  const [head, ...lines] = errorOf(() => parseRegionFile(text, "r.yaml")).message.split("\n");
+  expect([head, lines.length, lines.at(-1)]).toEqual(["r.yaml has 2000 mistakes:", 51, "  - and 1950 more"]);
+});
+
 test("a file that is not there is said so", () => {
   expect(errorOf(() => readRegionFile("/nonexistent/r.yaml")).code).toBe("PENSTOCK_REGION_FILE_UNREADABLE");
 });

@@ -1,16 +1,18 @@
 import { readFileSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
-import { mistakesIn } from "../contract/spec/mistakes.ts";
+import { mistakesIn, yamlMistake } from "../contract/spec/mistakes.ts";
 import { type RegionFile, regionFile } from "../contract/spec/region-file.ts";
 import { UserError } from "../core/errors.ts";
 
 /** `scheme:` of two letters or more: a URL or a package reference, no path. */
 const SCHEME = /^[a-z][a-z0-9+.-]+:/i;
+/** Most mistakes told at once: more than a screen holds are one mistake made often. */
+const MAX_MISTAKES_SHOWN = 50;
 
 /**
  * Reads a region file; paths of models and shadows are relative to its folder and come back absolute.
- * Errors: UserError with every mistake and where it stands.
+ * Errors: UserError with its mistakes and where each stands.
  */
 export function readRegionFile(path: string): RegionFile {
   let text: string;
@@ -32,16 +34,10 @@ export function readRegionFile(path: string): RegionFile {
   };
 }
 
-/** Parses the text of a region file (YAML or JSON). Errors: UserError with every mistake, each with its line and path. */
+/** Parses the text of a region file (YAML or JSON). Errors: UserError with every mistake, each with its line and path, up to a bound. */
 export function parseRegionFile(text: string, name: string): RegionFile {
   const lineCounter = new LineCounter();
-  const document = parseDocument(text, { prettyErrors: true, lineCounter });
-  if (document.errors.length > 0)
-    throw invalid(
-      name,
-      document.errors.map((error) => error.message.trim()),
-    );
-  const input: unknown = document.toJS() ?? {};
+  const { document, input } = parseYaml(text, name, lineCounter);
   const parsed = regionFile.safeParse(input);
   if (parsed.success) return parsed.data;
   const mistakes = mistakesIn(parsed.error.issues, input, "the file")
@@ -51,6 +47,18 @@ export function parseRegionFile(text: string, name: string): RegionFile {
     name,
     mistakes.map(({ line, path, message }) => `line ${line}, ${path}: ${message}`),
   );
+}
+
+function parseYaml(text: string, name: string, lineCounter: LineCounter): { document: Document; input: unknown } {
+  const mistakes: string[] = [];
+  try {
+    const document = parseDocument(text, { prettyErrors: true, lineCounter });
+    mistakes.push(...document.errors.map((error) => error.message.trim()));
+    if (mistakes.length === 0) return { document, input: document.toJS() ?? {} };
+  } catch (error) {
+    mistakes.push(yamlMistake(error));
+  }
+  throw invalid(name, mistakes);
 }
 
 /** The line of the deepest key on the way that stands in the file: of a missing setting that of what lacks it. */
@@ -78,9 +86,11 @@ function lineOf(document: Document, keys: readonly PropertyKey[], lines: LineCou
 
 function invalid(name: string, mistakes: readonly string[]): UserError {
   const count = mistakes.length === 1 ? "a mistake" : `${mistakes.length} mistakes`;
+  const shown = mistakes.slice(0, MAX_MISTAKES_SHOWN);
+  if (shown.length < mistakes.length) shown.push(`and ${mistakes.length - shown.length} more`);
   return new UserError(
     "PENSTOCK_REGION_FILE_INVALID",
-    `${name} has ${count}:\n${mistakes.map((mistake) => `  - ${mistake}`).join("\n")}`,
+    `${name} has ${count}:\n${shown.map((mistake) => `  - ${mistake}`).join("\n")}`,
     "Correct the file and start again; nothing was changed.",
   );
 }

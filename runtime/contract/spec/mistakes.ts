@@ -22,6 +22,12 @@ export function mistakesIn(issues: readonly z.core.$ZodIssue[], input: unknown, 
   });
 }
 
+/** What is wrong with a YAML text whose reading was broken off with `error`: aliases multiplied, or lists in lists without end. */
+export function yamlMistake(error: unknown): string {
+  if (error instanceof RangeError) return "it is nested too deep to be read";
+  return error instanceof Error ? error.message : String(error);
+}
+
 function pathText(keys: readonly PropertyKey[], input: unknown): string {
   let at: unknown = input;
   let text = "";

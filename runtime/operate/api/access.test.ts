@@ -136,6 +136,15 @@ test("the event stream tells the present state at once, then each change, then t
   stream.stop();
 });
 
+test("the event stream of an endpoint that is not there says so at once, and tells when it comes", async () => {
+  const stream = await openStream("/api/v1/events?endpoint=iris");
+  expect(await stream.next()).toEqual({ event: "removed", data: { name: "iris" } });
+  region.applySpec(aSpec());
+  clock.advance(200);
+  expect(await stream.next()).toMatchObject({ event: "endpoint", data: { name: "iris" } });
+  stream.stop();
+});
+
 test("a change of another endpoint, or one that alters nothing seen, sends no event", async () => {
   region.applySpec(aSpec());
   const stream = await openStream("/api/v1/events?endpoint=iris");

@@ -18,7 +18,8 @@ const eventsRoute = createRoute({
   request: { query: z.object({ endpoint: z.string().optional().describe("Only this endpoint") }) },
   responses: {
     200: {
-      description: "`event: endpoint` with an Endpoint as data; `event: removed` with {name}",
+      description:
+        "`event: endpoint` with an Endpoint as data; `event: removed` with {name}, also when the one asked for is not there",
       content: { "text/event-stream": { schema: z.string() } },
     },
     ...ERRORS,
@@ -42,7 +43,8 @@ function pushChanges(
   push: (text: string) => void,
 ): () => void {
   const { board, clock } = operations;
-  const sent = new Map<EndpointName, string>();
+  // Who asks for one endpoint takes it to be there: that it is not, or no more, is the first thing to say.
+  const sent = new Map<EndpointName, string>(only === undefined ? [] : [[only, ""]]);
   const dirty = new Set<EndpointName>(only === undefined ? board.keys("spec") : [only]);
   let cancel: (() => void) | null = null;
 
