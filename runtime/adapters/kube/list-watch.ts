@@ -10,6 +10,8 @@ const PAGE_OBJECTS = 500;
 const WATCH_SECONDS = 300;
 /** Bookmarks come about each minute: a watch that is silent for two has lost its server. */
 const WATCH_SILENCE_MS = 120_000;
+/** A watch that told of nothing and did not last this long is a failure too, or one that can't be kept would be begun without end. */
+const SHORT_WATCH_MS = 1_000;
 const FIRST_RETRY_MS = 200;
 const MAX_RETRY_MS = 10_000;
 
@@ -101,15 +103,17 @@ export class ListWatch<T extends KubeObject> {
       if (seen.get(key)?.metadata.uid !== object.metadata.uid) this.#forget(key, object);
     }
     for (const object of seen.values()) this.#learn(object);
-    this.#failures = 0;
-    this.#observer.synced();
+    this.#tell("synced", () => this.#observer.synced());
     return place;
   }
 
   /** Follows changes until the server ends the watch. Returns the place to go on from, or null where it is forgotten. */
   async #watch(from: string): Promise<string | null> {
+    const { client, clock } = this.#options;
+    const startedAtMs = clock.monoMs();
     let place = from;
     let forgotten = false;
+    let isShort = true;
     const timeoutSeconds = Math.round(WATCH_SECONDS * (1 + this.#options.random.uniform()));
     const query = {
       watch: true,
@@ -125,6 +129,7 @@ export class ListWatch<T extends KubeObject> {
         forgotten = true;
         return;
       }
+      isShort = false;
       place = event.object.metadata.resourceVersion ?? place;
       if (event.type === "BOOKMARK") return;
       const key = keyOf(event.object.metadata);
@@ -132,11 +137,15 @@ export class ListWatch<T extends KubeObject> {
       else this.#learn(event.object);
     };
     try {
-      await this.#options.client.stream({ ...this.#request(), query }, WATCH_SILENCE_MS, take);
+      await client.stream({ ...this.#request(), query }, WATCH_SILENCE_MS, take);
     } catch (error) {
       if (!(error instanceof KubeError && error.status === 410)) throw error;
       forgotten = true;
+    } finally {
+      if (clock.monoMs() - startedAtMs >= SHORT_WATCH_MS) isShort = false;
+      if (!isShort) this.#failures = 0;
     }
+    if (isShort && !this.#ended.signal.aborted) await this.#pause(null);
     return forgotten ? null : place;
   }
 
@@ -151,12 +160,26 @@ export class ListWatch<T extends KubeObject> {
     if (known !== undefined && known.metadata.uid !== object.metadata.uid) this.#forget(key, known);
     else if (known?.metadata.resourceVersion === object.metadata.resourceVersion) return;
     this.#objects.set(key, object);
-    this.#observer.changed(object);
+    this.#tell(key, () => this.#observer.changed(object));
   }
 
   #forget(key: string, last: T): void {
     this.#objects.delete(key);
-    this.#observer.gone(last);
+    this.#tell(key, () => this.#observer.gone(last));
+  }
+
+  /** An observer that fails on one object is told of the others all the same; a closed one is told of nothing more. */
+  #tell(about: string, tell: () => void): void {
+    if (this.#ended.signal.aborted) return;
+    try {
+      tell();
+    } catch (error) {
+      this.#options.log.error("KUBE_OBSERVER_FAILED", {
+        what: this.#options.type.plural,
+        about,
+        why: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      });
+    }
   }
 
   #pause(askedSeconds: number | null): Promise<void> {
