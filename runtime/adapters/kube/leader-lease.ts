@@ -1,11 +1,18 @@
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Random } from "../../ports/random.ts";
-import { type KubeClient, KubeError } from "./kube-client.ts";
+import { type KubeClient, KubeError, type KubeRequest } from "./kube-client.ts";
 import { type KubeObject, pathOf, type ResourceType } from "./objects.ts";
 
 /** Times of Kubernetes' own leader elections. */
 const LEASE_TIMES = { durationMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 } as const;
+
+/**
+ * A lease that is made anew counts its transitions from the seconds since 2020. One that was deleted would else begin at 1
+ * again, and all that stands written under larger epochs would refuse its leaders. A leader in each second would be needed to
+ * overtake the clock; the API's 32 bits last until 2088.
+ */
+const FIRST_EPOCH_AT_MS = Date.UTC(2020, 0, 1);
 
 const LEASES: ResourceType = { group: "coordination.k8s.io", version: "v1", plural: "leases" };
 
@@ -49,6 +56,9 @@ export class LeaderLease {
   readonly #observer: LeaderLeaseObserver;
   #seen: { readonly version: string | undefined; readonly atMs: number } | null = null;
   #epoch: number | null = null;
+  /** The largest that this process saw, so that a lease which somebody sets back or deletes leads to larger ones still. */
+  #largestEpoch = 0;
+  #ticking: Promise<void>;
   #cancelTick = (): void => {};
   #cancelDeadline = (): void => {};
   #closed = false;
@@ -56,15 +66,16 @@ export class LeaderLease {
   constructor(options: LeaderLeaseOptions, observer: LeaderLeaseObserver) {
     this.#options = { times: LEASE_TIMES, ...options };
     this.#observer = observer;
-    void this.#tick();
+    this.#ticking = this.#tick();
   }
 
   /** Ceases to lead and lets go of the lease, so that another need not wait for its end. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelTick();
-    if (this.#epoch === null) return;
     this.#lose();
+    // A request under way may still take the lease, or renew it behind the release.
+    await this.#ticking;
     try {
       const lease = await this.#read();
       if (lease?.spec?.holderIdentity !== this.#options.identity) return;
@@ -84,7 +95,9 @@ export class LeaderLease {
       if (!(error instanceof KubeError && error.status === 409)) log.warn("LEASE_FAILED", { why: String(error) });
     }
     if (this.#closed) return;
-    this.#cancelTick = clock.after(times.retryMs * (1 + random.uniform() / 5), () => void this.#tick());
+    this.#cancelTick = clock.after(times.retryMs * (1 + random.uniform() / 5), () => {
+      this.#ticking = this.#tick();
+    });
   }
 
   async #acquireOrRenew(): Promise<void> {
@@ -92,6 +105,7 @@ export class LeaderLease {
     // The lease runs from before it was asked for: what comes later must not make it longer.
     const askedAtMs = clock.monoMs();
     const lease = await this.#read();
+    if (this.#closed) return;
     const spec = lease?.spec ?? {};
     const isOwn = spec.holderIdentity === identity;
     if (!isOwn && lease !== null && !this.#isOver(lease)) {
@@ -99,20 +113,26 @@ export class LeaderLease {
       return;
     }
     const now = new Date(clock.wallMs()).toISOString().replace("Z", "000Z");
-    const transitions = spec.leaseTransitions ?? 0;
-    const epoch = isOwn ? transitions : transitions + 1;
+    const written = spec.leaseTransitions ?? Math.floor((clock.wallMs() - FIRST_EPOCH_AT_MS) / 1_000);
+    this.#largestEpoch = Math.max(this.#largestEpoch, written);
+    // Who lost its own lease and takes it again leads anew: what it wrote before may still be on its way.
+    const continues = isOwn && this.#epoch !== null && this.#epoch === spec.leaseTransitions;
+    const epoch = continues ? written : this.#largestEpoch + 1;
     await this.#write(lease, {
       holderIdentity: identity,
       leaseDurationSeconds: Math.ceil(times.durationMs / 1_000),
-      acquireTime: isOwn ? (spec.acquireTime ?? now) : now,
+      acquireTime: continues ? (spec.acquireTime ?? now) : now,
       renewTime: now,
       leaseTransitions: epoch,
     });
     if (this.#closed) return;
-    this.#cancelDeadline();
     const restMs = times.renewDeadlineMs - (clock.monoMs() - askedAtMs);
-    this.#cancelDeadline = clock.after(Math.max(0, restMs), () => this.#lose());
-    if (this.#epoch === epoch) return;
+    // An answer that comes this late says nothing of now: another may lead by it.
+    if (!continues || restMs <= 0) this.#lose();
+    if (restMs <= 0) return;
+    this.#cancelDeadline();
+    this.#cancelDeadline = clock.after(restMs, () => this.#lose());
+    if (continues) return;
     this.#epoch = epoch;
     this.#options.log.info("LEADING", { epoch });
     this.#observer.leading(epoch);
@@ -138,9 +158,9 @@ export class LeaderLease {
   }
 
   async #read(): Promise<Lease | null> {
-    const { client, namespace, name } = this.#options;
+    const { namespace, name } = this.#options;
     try {
-      return (await client.send({ method: "GET", path: pathOf(LEASES, namespace, name) })) as Lease;
+      return (await this.#send({ method: "GET", path: pathOf(LEASES, namespace, name) })) as Lease;
     } catch (error) {
       if (error instanceof KubeError && error.status === 404) return null;
       throw error;
@@ -149,11 +169,24 @@ export class LeaderLease {
 
   /** Writes where nobody wrote since `before` was read. Errors: KubeError `Conflict` where somebody did. */
   async #write(before: Lease | null, spec: NonNullable<Lease["spec"]>): Promise<void> {
-    const { client, namespace, name } = this.#options;
+    const { namespace, name } = this.#options;
     const resourceVersion = before?.metadata.resourceVersion;
     const metadata = { name, namespace, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
     const body = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec };
-    if (before === null) await client.send({ method: "POST", path: pathOf(LEASES, namespace), body });
-    else await client.send({ method: "PUT", path: pathOf(LEASES, namespace, name), body });
+    if (before === null) await this.#send({ method: "POST", path: pathOf(LEASES, namespace), body });
+    else await this.#send({ method: "PUT", path: pathOf(LEASES, namespace, name), body });
+  }
+
+  /** Asks for half the deadline at most, so that one request which hangs leaves time for another. */
+  async #send(asked: KubeRequest): Promise<unknown> {
+    const { client, clock, times } = this.#options;
+    const limit = new AbortController();
+    const limitMs = times.renewDeadlineMs / 2;
+    const cancel = clock.after(limitMs, () => limit.abort(new Error(`no answer within ${limitMs} ms`)));
+    try {
+      return await client.send({ ...asked, signal: limit.signal });
+    } finally {
+      cancel();
+    }
   }
 }

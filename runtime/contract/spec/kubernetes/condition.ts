@@ -13,5 +13,10 @@ const condition = settings({
 /** What every status holds: how far the controllers have seen the spec, and what they say of it. */
 export const observed = {
   observedGeneration: z.int().min(0).optional().describe("The generation of the spec that this status answers"),
+  leaderEpoch: z
+    .int()
+    .min(0)
+    .optional()
+    .describe("The epoch of the leader that wrote this status: an older leader's write is refused"),
   conditions: z.array(condition).max(32).optional(),
 } as const;
