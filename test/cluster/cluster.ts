@@ -33,8 +33,7 @@ export function findCluster(): Running | null {
  * Errors: UserError where it is not built, needs rights that this user lacks, or a program of it ends.
  */
 export async function startCluster(onProgress: (line: string) => void): Promise<Running> {
-  const found = findCluster();
-  if (found !== null && found.readySeconds !== null) return found;
+  if (findCluster() !== null) return untilReady(onProgress);
   programPath("kubelet");
   if (process.getuid?.() !== 0) {
     throw new UserError(
@@ -53,6 +52,11 @@ export async function startCluster(onProgress: (line: string) => void): Promise<
   const identity = identifyProcess(child.pid!);
   writeFileSync(PROCESS_FILE, JSON.stringify(identity));
   child.unref();
+  return untilReady(onProgress);
+}
+
+/** Waits for a cluster that starts, whoever started it. Errors: UserError where it ends instead. */
+async function untilReady(onProgress: (line: string) => void): Promise<Running> {
   let told = 0;
   while (!existsSync(READY_FILE)) {
     const lines = readFileSync(LOG, "utf8").split("\n");
