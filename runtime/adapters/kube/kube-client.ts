@@ -4,6 +4,10 @@ import { UserError } from "../../core/errors.ts";
 
 /** Longest answer that is held in memory: the API server sends pages, and no object may be larger than 3 MiB. */
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
+/** Longest line of a watch: an object of 3 MiB, twice over for its escapes. */
+const MAX_LINE_CHARS = 6 * 1024 * 1024;
+/** Of a refusal that is longer only the beginning is read: it is for people. */
+const MAX_REFUSAL_CHARS = 64 * 1024;
 /** An API server that sends nothing for this long is asked again. */
 const SILENCE_MS = 30_000;
 
@@ -71,14 +75,22 @@ export function connectToCluster(context: string | null): KubeClient {
       "Set KUBECONFIG, or give a context of ~/.kube/config.",
     );
   }
-  return new Client(config, new URL(server));
+  const url = new URL(server);
+  if (url.protocol !== "https:") {
+    throw new UserError(
+      "PENSTOCK_CLUSTER_WITHOUT_TLS",
+      `The API server ${server} is not an https:// address: what is sent to it could be read on the way`,
+      "Give a context whose server is one.",
+    );
+  }
+  return new Client(config, url);
 }
 
 class Client implements KubeClient {
   readonly #config: KubeConfig;
   readonly #server: URL;
-  /** The certificates and keys are the agent's: read once, as they are for every connection. */
-  #agent: Agent | null = null;
+  /** Holds connections only: certificates may be renewed at any time, so each request brings those it is made with. */
+  readonly #agent = new Agent({ keepAlive: true });
 
   constructor(config: KubeConfig, server: URL) {
     this.#config = config;
@@ -98,19 +110,22 @@ class Client implements KubeClient {
   async stream(asked: KubeRequest, silenceMs: number, take: (line: unknown) => void): Promise<void> {
     let rest = "";
     await this.#exchange(asked, silenceMs, (chunk) => {
-      const lines = (rest + chunk).split("\n");
+      const lines = chunk.split("\n");
+      lines[0] = rest + lines[0];
       rest = lines.pop() ?? "";
+      if (rest.length > MAX_LINE_CHARS) throw new Error(`a line of ${asked.path} is over ${MAX_LINE_CHARS} characters`);
       for (const line of lines) if (line !== "") take(JSON.parse(line));
     });
   }
 
   close(): void {
-    this.#agent?.destroy();
+    this.#agent.destroy();
   }
 
   async #exchange(asked: KubeRequest, silenceMs: number, take: (chunk: string) => void): Promise<void> {
     const body = asked.body === undefined ? null : Buffer.from(JSON.stringify(asked.body));
-    const options = await this.#optionsOf(asked, body);
+    // The time-out is given with the request, for one set later does not run while it connects.
+    const options = { ...(await this.#optionsOf(asked, body)), timeout: silenceMs };
     return new Promise((resolve, reject) => {
       const sent = request(options, (answer) => {
         const failed = (answer.statusCode ?? 0) >= 300;
@@ -118,7 +133,7 @@ class Client implements KubeClient {
         answer.setEncoding("utf8");
         answer.on("data", (chunk: string) => {
           try {
-            if (failed) refusal += chunk;
+            if (failed) refusal = (refusal + chunk).slice(0, MAX_REFUSAL_CHARS);
             else take(chunk);
           } catch (error) {
             sent.destroy(error as Error);
@@ -131,9 +146,7 @@ class Client implements KubeClient {
         });
       });
       sent.on("error", reject);
-      sent.setTimeout(silenceMs, () =>
-        sent.destroy(new Error(`no word from ${this.#server.host} for ${silenceMs} ms`)),
-      );
+      sent.on("timeout", () => sent.destroy(new Error(`no word from ${this.#server.host} for ${silenceMs} ms`)));
       sent.end(body ?? undefined);
     });
   }
@@ -145,7 +158,8 @@ class Client implements KubeClient {
     const prefix = this.#server.pathname.replace(/\/$/, "");
     const options: RequestOptions = {
       method: asked.method,
-      hostname: this.#server.hostname,
+      // A URL writes IPv6 in brackets, a socket doesn't.
+      hostname: this.#server.hostname.replace(/^\[|\]$/g, ""),
       port: this.#server.port || 443,
       path: `${prefix}${asked.path}${query.length === 0 ? "" : `?${query.join("&")}`}`,
       headers: {
@@ -159,11 +173,8 @@ class Client implements KubeClient {
     };
     // Fills in the credentials: tokens may be renewed in their file at any time, so they are asked for at each request.
     await this.#config.applyToHTTPSOptions(options);
-    const { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername } = options;
-    const tls = { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername };
-    const given = Object.fromEntries(Object.entries(tls).filter(([, value]) => value !== undefined));
-    this.#agent ??= new Agent({ keepAlive: true, ...given });
-    return { ...options, agent: this.#agent };
+    // The way through a proxy is an agent of the configuration's own.
+    return this.#config.getCurrentCluster()?.proxyUrl === undefined ? { ...options, agent: this.#agent } : options;
   }
 }
 
