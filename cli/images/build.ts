@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { billOfMaterials } from "../../runtime/packaging/image/bill.ts";
 import { type Image, writeImage, writeLayer } from "../../runtime/packaging/image/oci.ts";
@@ -25,9 +25,9 @@ const OTHER_PROCESSOR = process.arch === "x64" ? /\/arm64(?:\/|$)/ : /\/x64(?:\/
 /** Compiled code, whose libraries the system has to have. */
 const NATIVE = /\.node$|\.so(?:\.\d+)*$/;
 const APP = "app";
-/** What of the checkout runs: no tests, no fixtures. */
+/** What of the checkout runs: no tests, no fixtures, nothing that running it left there. */
 const SOURCES = ["bin", "cli", "runtime"] as const;
-const NOT_RUN = /\.(?:test|fixture)\.tsx?$|\.golden\.txt$|\.md$|(?:^|\/)testing$/;
+const NOT_RUN = /\.(?:test|fixture)\.tsx?$|\.golden\.txt$|\.md$|(?:^|\/)(?:testing|__pycache__)$/;
 
 /** What an image build needs. */
 export interface BuildImagesOptions {
@@ -43,9 +43,21 @@ export interface BuildImagesOptions {
  * Builds images as OCI archives without a daemon or a registry. The same checkout on the same system gives the same
  * digests. Errors: a package of the lockfile that is not installed is left out; those of the file system.
  */
-export async function buildImages({ root, out, names, onProgress }: BuildImagesOptions): Promise<readonly Image[]> {
-  const layers = join(out, "layers");
-  mkdirSync(layers, { recursive: true });
+export async function buildImages(options: BuildImagesOptions): Promise<readonly Image[]> {
+  mkdirSync(options.out, { recursive: true });
+  const layers = mkdtempSync(join(options.out, "layers-"));
+  try {
+    return await buildWith(layers, options);
+  } finally {
+    rmSync(layers, { recursive: true });
+  }
+}
+
+/** Builds by way of a folder that gets the layers. */
+async function buildWith(
+  layers: string,
+  { root, out, names, onProgress }: BuildImagesOptions,
+): Promise<readonly Image[]> {
   const packages = productionPackages(root).filter(({ name }) => !LEFT_OUT.test(name));
   const isEngine = ({ name }: LockedPackage): boolean => Object.values(ENGINES).some((engine) => engine.test(name));
   const common = packages.filter((one) => !isEngine(one));
@@ -71,7 +83,6 @@ export async function buildImages({ root, out, names, onProgress }: BuildImagesO
     );
     writeFileSync(join(out, `${name}.cdx.json`), bill);
   }
-  rmSync(layers, { recursive: true });
   return images;
 }
 

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import {
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -104,4 +105,34 @@ test("a file that is cut while it is packed ends the build with an error, and le
   const entries = await listFolder(folder, "app");
   truncateSync(join(folder, "model"), 10);
   await expect(writeLayer(entries, join(scratch, "layers"))).rejects.toThrow(/size mismatch/i);
+  expect(readdirSync(join(scratch, "layers"))).toEqual([]);
+});
+
+test("layers that are written at once into one folder do not mix", async () => {
+  const texts = ["a", "b", "c", "d"];
+  const written = await Promise.all(
+    texts.map((text) => writeLayer([{ kind: "text", path: "file", mode: 0o644, text }], scratch)),
+  );
+  for (const layer of written) expect(digestOf(layer.path)).toBe(layer.digest);
+});
+
+test.each(["../outside", "/etc/passwd", "deeper/../../outside"])(
+  "a link to %s, out of its folder, is an error",
+  async (target) => {
+    const folder = makeFolder("linked");
+    symlinkSync(target, join(folder, "away"));
+    await expect(listFolder(folder, "app")).rejects.toThrow("leads out of");
+  },
+);
+
+test("a link to a neighbour's folder within stays a link", async () => {
+  const folder = makeFolder("within");
+  mkdirSync(join(folder, "deep"));
+  symlinkSync("../program", join(folder, "deep/up"));
+  expect(await listFolder(folder, "app")).toContainEqual({ kind: "link", path: "app/deep/up", target: "../program" });
+});
+
+test("a folder keeps its own mode: everybody may write to /tmp, and nobody takes away another's file", async () => {
+  const { path } = await writeLayer([{ kind: "folder", path: "tmp", mode: 0o1777 }], scratch);
+  expect(execFileSync("tar", ["-tvf", path], { encoding: "utf8" })).toMatch(/^drwxrwxrwt /);
 });

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { mkdir, rename, rm, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -39,7 +39,8 @@ const EPOCH = "1970-01-01T00:00:00Z";
 /** Writes entries as a layer into `folder`; one that is there already is written over by the same bytes. */
 export async function writeLayer(entries: Iterable<TarEntry>, folder: string): Promise<Layer> {
   await mkdir(folder, { recursive: true });
-  const writing = join(folder, `layer.${process.pid}.writing`);
+  const scratch = await mkdtemp(join(folder, "layer-"));
+  const writing = join(scratch, "writing");
   const hash = createHash("sha256");
   let sizeBytes = 0;
   const measured = new Transform({
@@ -49,11 +50,15 @@ export async function writeLayer(entries: Iterable<TarEntry>, folder: string): P
       done(null, chunk);
     },
   });
-  await pipeline(packTar(entries), measured, createWriteStream(writing));
-  const digest = hash.digest("hex");
-  const path = join(folder, `${digest}.tar`);
-  await rename(writing, path);
-  return { digest: `sha256:${digest}`, sizeBytes, path };
+  try {
+    await pipeline(packTar(entries), measured, createWriteStream(writing));
+    const digest = hash.digest("hex");
+    const path = join(folder, `${digest}.tar`);
+    await rename(writing, path);
+    return { digest: `sha256:${digest}`, sizeBytes, path };
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
 }
 
 /**

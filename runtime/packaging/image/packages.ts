@@ -24,7 +24,10 @@ interface Lockfile {
 /** Files of packages that no program reads when it runs. */
 const UNREAD = /\.(?:d\.[cm]?ts|map|md|markdown|flow|tsbuildinfo)$/;
 
-/** The packages that run in production and are installed here, in the order of their paths. */
+/**
+ * The packages that run in production and are installed here, in the order of their paths. What npm marks `devOptional` is
+ * not among them: it is here as a tool, and what runs could use it but does without (of this checkout the compiler, 23 MB).
+ */
 export function productionPackages(root: string): readonly LockedPackage[] {
   const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as Lockfile;
   return Object.entries(packages).flatMap(([path, { version, integrity = null, dev, devOptional }]) => {

@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { lstat, readdir, readFile, readlink } from "node:fs/promises";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { type Pack, pack } from "tar-stream";
 
 /** One thing in an archive. `path` has no slash at its start. */
@@ -23,7 +23,7 @@ const OWNER = { uid: 0, gid: 0, mtime: EPOCH } as const;
 /**
  * The entries of a folder and all below it, under `path` in the archive, in the order of their names. `keep` leaves out
  * what it answers false for (paths from the folder). Sockets and devices are left out.
- * Errors: those of the file system.
+ * Errors: a link that leads out of the folder, for in the archive it would lead nowhere; those of the file system.
  */
 export async function listFolder(
   folder: string,
@@ -38,8 +38,13 @@ export async function listFolder(
       const source = join(folder, below);
       const stat = await lstat(source);
       const inside = path === "" ? below : `${path}/${below}`;
-      if (stat.isSymbolicLink()) entries.push({ kind: "link", path: inside, target: await readlink(source) });
-      else if (stat.isDirectory()) {
+      if (stat.isSymbolicLink()) {
+        const target = await readlink(source);
+        if (isAbsolute(target) || join(below, "..", target).split("/")[0] === "..") {
+          throw new Error(`the link ${source} leads out of ${folder}, to ${target}`);
+        }
+        entries.push({ kind: "link", path: inside, target });
+      } else if (stat.isDirectory()) {
         entries.push({ kind: "folder", path: inside, mode: 0o755 });
         await walk(below);
       } else if (stat.isFile()) {
