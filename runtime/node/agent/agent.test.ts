@@ -10,6 +10,7 @@ import { createLog } from "../../adapters/log.ts";
 import type { ToController } from "../../contract/wire/messages.ts";
 import type { HostedReplica, ReplicaSet } from "../../domain/replica.ts";
 import { identifyProcess } from "./process-table.ts";
+import { aWholeSet } from "./sets.fixture.ts";
 
 /** Says what happens to it in a file, so that an order between processes can be read. */
 const DIARY = "$DIARY";
@@ -82,7 +83,10 @@ function startAgent(script: string, path = "/usr/local/bin:/usr/bin:/bin"): Chil
 }
 
 const setOf = (...ids: string[]): ReplicaSet =>
-  ({ version: { id: "iris-1" }, replicas: ids.map((id) => ({ id, draining: false })) }) as unknown as ReplicaSet;
+  ({
+    version: { id: "iris-1", artifact: {} },
+    replicas: ids.map((id) => ({ id, draining: false })),
+  }) as unknown as ReplicaSet;
 
 const entries = (): string[] => readFileSync(diary, "utf8").trim().split("\n").filter(Boolean);
 const pidOf = (name: string): number =>
@@ -201,22 +205,31 @@ test("an ordered end stops the router first, then the replicas, then the control
 });
 
 describe("the replicas of the last life", () => {
-  beforeEach(() => writeKept(join(folder, "wanted-sets.json"), "wanted-sets/1", { sets: [setOf("iris-1-7")] }));
+  const last = aWholeSet();
+  const id = last.replicas[0]?.id ?? "";
+  beforeEach(() => writeKept(join(folder, "wanted-sets.json"), "wanted-sets/1", { sets: [last] }));
 
   test("start with no controller to ask", async () => {
     await controller.close();
     startAgent(POLITE);
-    await until(() => pidOf("iris-1-7") > 0);
+    await until(() => pidOf(id) > 0);
   });
 
   test("start before the controller has said a word, and end when it wants them no more", async () => {
     startAgent(POLITE);
-    await until(() => controller.agent !== null && pidOf("iris-1-7") > 0);
-    const pid = pidOf("iris-1-7");
-    controller.agent?.send({ kind: "removeVersion", version: "iris-1" });
+    await until(() => controller.agent !== null && pidOf(id) > 0);
+    const pid = pidOf(id);
+    controller.agent?.send({ kind: "removeVersion", version: last.version.id });
     await until(() => controller.messages.some((message) => message.kind === "gone"));
     expect(runs(pid)).toBe(false);
     expect(JSON.parse(readFileSync(join(folder, "wanted-sets.json"), "utf8")).sets).toEqual([]);
+  });
+
+  test("start again as the controller tells their version, where what was kept of it differs", async () => {
+    startAgent(`[ "$2" = /moved/iris.onnx ] || [ "$1" != ${id} ] || exit 1; ${POLITE}`);
+    await until(() => (controller.hosted(id)?.failedStarts ?? 0) > 0);
+    controller.agent?.send({ kind: "replicaSet", set: aWholeSet("/moved/iris.onnx") });
+    await until(() => pidOf(id) > 0);
   });
 });
 

@@ -62,7 +62,8 @@ const REPLICA_POLICY: RestartPolicy = {
 };
 
 interface Replica {
-  readonly version: Version;
+  /** As the controller told it last: the next start is made from it. */
+  version: Version;
   readonly process: Supervised;
 }
 
@@ -155,11 +156,12 @@ export class Agent {
     this.#services.set(name, process);
   }
 
-  #startReplica(id: ReplicaId, version: Version): void {
+  #startReplica(id: ReplicaId, first: Version): void {
     const { controllerSocket, dataDir, host } = this.#options;
     const command = (epoch: Epoch): Command => {
       // Nobody tells the routers of a new address while the controller is away.
       const port = this.#link.connected ? 0 : this.#options.lastPortOf(id);
+      const version = this.#replicas.get(id)?.version ?? first;
       return this.#options.replica({ id, epoch, version, controllerSocket, dataDir, host, port });
     };
     const process = this.#supervise(id, command, REPLICA_POLICY, {
@@ -170,7 +172,7 @@ export class Agent {
         pruneLogs(join(dataDir, "logs"));
       },
     });
-    this.#replicas.set(id, { version, process });
+    this.#replicas.set(id, { version: first, process });
     this.#sayHosted(id);
   }
 
@@ -208,8 +210,10 @@ export class Agent {
   #apply(set: ReplicaSet): void {
     const changed = this.#wanted.put(set);
     const ids = new Set(set.replicas.map((replica) => replica.id));
-    for (const [id, { version, process }] of this.#replicas) {
-      if (version.id !== set.version.id) continue;
+    for (const [id, replica] of this.#replicas) {
+      if (replica.version.id !== set.version.id) continue;
+      const { process } = replica;
+      replica.version = set.version;
       process.want(ids.has(id));
       if (changed) process.retryNow();
     }

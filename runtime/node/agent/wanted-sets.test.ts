@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { ReplicaSet } from "../../domain/replica.ts";
+import { writeKept } from "../../adapters/kept-file.ts";
 import type { Log } from "../../ports/log.ts";
 import { RunFile } from "./run-file.ts";
+import { aWholeSet } from "./sets.fixture.ts";
 import { WantedSets } from "./wanted-sets.ts";
 
 const quiet: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, with: () => quiet };
@@ -17,7 +18,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 test("a set that was put is there in the next life", () => {
-  const set = { version: { id: "iris-1" }, replicas: [{ id: "iris-1-0" }] } as unknown as ReplicaSet;
+  const set = aWholeSet();
   expect(new WantedSets(folder, quiet).put(set)).toBe(true);
   expect(new WantedSets(folder, quiet).all()).toEqual([set]);
 });
@@ -39,4 +40,15 @@ test.each([
   const runFile = new RunFile(folder, log);
   expect([runFile.killed, runFile.nextEpoch()]).toEqual([[], 1]);
   expect(warned).toEqual(["WANTED_SETS_SET_ASIDE", "RUN_FILE_SET_ASIDE"]);
+});
+
+const whole = aWholeSet();
+test.each([
+  ["a version of another runtime than its id says", { ...whole, version: { ...whole.version, runtime: "quantum" } }],
+  ["a version of an endpoint that is not its own", { ...whole, version: { ...whole.version, endpoint: "other" } }],
+  ["a replica without an id", { ...whole, replicas: [{}] }],
+  ["a replica whose id leads out of the folder", { ...whole, replicas: [{ id: "../../evil", draining: false }] }],
+])("a kept set with %s does not start", (_, set) => {
+  writeKept(join(folder, "wanted-sets.json"), "wanted-sets/1", { sets: [set] });
+  expect(new WantedSets(folder, quiet).all()).toEqual([]);
 });

@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type KeptFormat, readKept, writeKept } from "../../adapters/kept-file.ts";
-import type { VersionId } from "../../domain/names.ts";
+import { ordinalOfReplica, replicaIdOf, type VersionId } from "../../domain/names.ts";
 import type { ReplicaSet } from "../../domain/replica.ts";
+import { type Version, versionIdFrom } from "../../domain/version.ts";
 import type { Log } from "../../ports/log.ts";
 
 const FORMAT: KeptFormat = "wanted-sets/1";
@@ -50,6 +51,17 @@ export class WantedSets {
   }
 }
 
+/**
+ * A version's id is the hash of what it is made of, so that a damaged one doesn't start; a replica's id is a file's name.
+ * The controller's first word corrects the rest.
+ */
 function areSets({ sets }: Contents): boolean {
-  return sets.every(({ version, replicas }) => typeof version.id === "string" && Array.isArray(replicas));
+  return sets.every(
+    ({ version, replicas }) =>
+      isOfItsId(version) && replicas.every(({ id }) => replicaIdOf(version.id, ordinalOfReplica(id)) === id),
+  );
+}
+
+function isOfItsId({ id, endpoint, runtime, artifact, environmentHash, run }: Version): boolean {
+  return versionIdFrom(endpoint, { runtime, artifactDigest: artifact.digest, environmentHash, run }) === id;
 }
