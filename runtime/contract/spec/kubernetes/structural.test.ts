@@ -53,6 +53,15 @@ test("a union that nothing tells apart is refused: a structural schema has one t
   expect(() => structuralSchema(z.union([z.object({ a: z.int() }), z.object({ b: z.int() })]))).toThrow();
 });
 
+test.each<[string, z.ZodType]>([
+  ["a tuple", settings({ pair: z.tuple([z.int(), z.string()]) })],
+  ["a refinement that no rule says again", settings({ even: z.int().refine((one) => one % 2 === 0) })],
+  ["a map whose names are limited by no rule", settings({ env: z.record(z.string().regex(/^[A-Z]+$/), z.string()) })],
+  ["anything at all", settings({ any: z.unknown() })],
+])("%s is refused when the schema is made, not by the API server or by nobody", (_what, schema) => {
+  expect(() => structuralSchema(schema)).toThrow();
+});
+
 test("no value of a structural schema has two types, whatever the schema is made of", () => {
   const leaf = fc.constantFrom<z.ZodType>(z.int(), z.string().nullable().default(null), z.boolean(), z.number().max(1));
   const tree: fc.Arbitrary<z.ZodType> = fc.letrec<{ node: z.ZodType }>((tie) => ({

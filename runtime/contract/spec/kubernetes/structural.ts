@@ -27,25 +27,56 @@ export interface Structural {
 
 /**
  * The structural schema of what a zod schema accepts as input: its limits, defaults and descriptions, and its rules
- * between fields as CEL. Errors: throws for a shape that no structural schema can say (a union without a discriminator).
+ * between fields as CEL. Errors: throws for a shape that no structural schema can say (a union without a discriminator),
+ * and for a refinement that no rule says again.
  */
 export function structuralSchema(schema: z.ZodType): Structural {
+  const unruled = new Set<z.core.$ZodType>();
+  /** What a chain of refinements made on its way: only its end is a schema of its own, and has the rules. */
+  const steps = new Set<z.core.$ZodType>();
   const json = z.toJSONSchema(schema, {
     io: "input",
     target: "openapi-3.0",
     reused: "inline",
     override: ({ zodSchema, jsonSchema }) => {
       const { rules, maxProperties } = celRules.get(zodSchema) ?? {};
+      if (rules === undefined && needsRule(zodSchema)) unruled.add(zodSchema);
+      if (zodSchema._zod.parent !== undefined) steps.add(zodSchema._zod.parent);
       if (rules !== undefined) (jsonSchema as Structural)["x-kubernetes-validations"] = [...rules];
       if (maxProperties !== undefined) (jsonSchema as Structural).maxProperties = maxProperties;
     },
   });
+  for (const one of unruled.difference(steps)) {
+    throw new Error(
+      `a refinement or a limit on a map's names needs a rule in celRules: ${JSON.stringify(z.toJSONSchema(one, { io: "input" }))}`,
+    );
+  }
   return structural(json as Structural & { additionalProperties?: false });
 }
 
+/** What a structural schema can say; a schema that says more would be refused by the API server, or checked by half. */
+const SAYABLE = new Set(
+  (
+    "type description default nullable enum properties required items additionalProperties oneOf format pattern minItems maxItems " +
+    "minLength maxLength minProperties maxProperties minimum maximum exclusiveMinimum exclusiveMaximum multipleOf x-kubernetes-validations"
+  ).split(" "),
+);
+
 type Json = Omit<Structural, "additionalProperties"> & { additionalProperties?: Structural | boolean };
 
+/** Whether a schema checks what no schema language says: by a refinement, or the names of a map. */
+function needsRule(schema: z.core.$ZodTypes): boolean {
+  const { def } = schema._zod;
+  if (def.checks?.some((one) => one._zod.def.check === "custom")) return true;
+  if (def.type !== "record") return false;
+  const names = z.toJSONSchema(def.keyType as z.core.$ZodType);
+  return Object.keys(names).some((word) => !["$schema", "type", "description"].includes(word));
+}
+
 function structural(json: Json): Structural {
+  const unsayable = Object.keys(json).filter((word) => !SAYABLE.has(word));
+  if (unsayable.length > 0)
+    throw new Error(`a structural schema has no ${unsayable.join(", ")}: ${JSON.stringify(json)}`);
   const { additionalProperties, oneOf, properties, items, default: byDefault, ...rest } = json;
   if (json.type === undefined && oneOf === undefined) throw new Error(`one type is needed: ${JSON.stringify(json)}`);
   const schema: Structural = { ...rest };
