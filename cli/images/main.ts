@@ -2,21 +2,34 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { bytesText } from "../../runtime/core/format.ts";
-import { processTerminal } from "../terminal/terminal.ts";
+import { processTerminal, type Terminal } from "../terminal/terminal.ts";
 import { buildImages, IMAGES, type ImageName } from "./build.ts";
 
-const { values, positionals } = parseArgs({
-  options: { out: { type: "string", default: "dist/images" } },
-  allowPositionals: true,
-});
-const terminal = processTerminal(false);
-const unknown = positionals.filter((name) => !(IMAGES as readonly string[]).includes(name));
-if (unknown.length > 0) {
-  terminal.note(
-    `error: there is no image named ${unknown.join(", ")}\ntodo: give some of ${IMAGES.join(", ")}, or none for all`,
-  );
-  process.exitCode = 2;
-} else {
+const OUT = "dist/images";
+const USAGE = `usage: npm run images -- [--out DIR] [NAME...]
+  NAME       some of ${IMAGES.join(", ")}; none for all
+  --out DIR  folder that gets the archives; ${OUT} if not given`;
+
+async function main(terminal: Terminal, args: readonly string[]): Promise<number> {
+  let given: ReturnType<typeof parse>;
+  try {
+    given = parse(args);
+  } catch (error) {
+    terminal.note(`error: ${(error as Error).message.split(". ")[0]}\n${USAGE}`);
+    return 2;
+  }
+  const { values, positionals } = given;
+  if (values.help) {
+    terminal.print(USAGE);
+    return 0;
+  }
+  const unknown = positionals.filter((name) => !(IMAGES as readonly string[]).includes(name));
+  if (unknown.length > 0) {
+    terminal.note(
+      `error: there is no image named ${unknown.join(", ")}\ntodo: give some of ${IMAGES.join(", ")}, or none for all`,
+    );
+    return 2;
+  }
   const images = await buildImages({
     root: resolve(import.meta.dirname, "../.."),
     out: resolve(values.out),
@@ -24,6 +37,17 @@ if (unknown.length > 0) {
     onProgress: (doing) => terminal.note(`building ${doing}`),
   });
   for (const { name, path, digest, sizeBytes } of images) {
-    console.log(`${name}  ${digest}  ${bytesText(sizeBytes)}  ${path}`);
+    terminal.print(`${name}  ${digest}  ${bytesText(sizeBytes)}  ${path}`);
   }
+  return 0;
 }
+
+function parse(args: readonly string[]) {
+  return parseArgs({
+    args: [...args],
+    options: { out: { type: "string", default: OUT }, help: { type: "boolean", short: "h", default: false } },
+    allowPositionals: true,
+  });
+}
+
+process.exitCode = await main(processTerminal(false), process.argv.slice(2));
