@@ -19,13 +19,29 @@ export interface Running {
   readonly readySeconds: number | null;
 }
 
-/** The cluster that runs on this machine, or null. */
+/** The cluster that runs on this machine, or null. Errors: UserError for anyone but root, who can't see its folder. */
 export function findCluster(): Running | null {
+  if (process.getuid?.() !== 0) {
+    throw new UserError(
+      "PENSTOCK_CLUSTER_NEEDS_ROOT",
+      "a test cluster makes namespaces and containers, and only root sees it",
+      "run it as root",
+    );
+  }
   if (!existsSync(PROCESS_FILE)) return null;
-  const process = JSON.parse(readFileSync(PROCESS_FILE, "utf8")) as ProcessIdentity;
-  if (identifyProcess(process.pid)?.started !== process.started) return null;
+  const { pid, started } = JSON.parse(readFileSync(PROCESS_FILE, "utf8")) as ProcessIdentity;
+  if (identifyProcess(pid)?.started !== started || isZombie(pid)) return null;
   const readySeconds = existsSync(READY_FILE) ? Number(readFileSync(READY_FILE, "utf8")) : null;
-  return { pid: process.pid, readySeconds };
+  return { pid, readySeconds };
+}
+
+/** It has ended; where the machine's first process reaps nothing, as in many containers, its entry stays for ever. */
+function isZombie(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.startsWith("Z") ?? false;
+  } catch {
+    return true;
+  }
 }
 
 /**
@@ -35,13 +51,6 @@ export function findCluster(): Running | null {
 export async function startCluster(onProgress: (line: string) => void): Promise<Running> {
   if (findCluster() !== null) return untilReady(onProgress);
   programPath("kubelet");
-  if (process.getuid?.() !== 0) {
-    throw new UserError(
-      "PENSTOCK_CLUSTER_NEEDS_ROOT",
-      "a test cluster makes namespaces and containers",
-      "run it as root",
-    );
-  }
   await stopCluster();
   mkdirSync(CLUSTER_DIR, { recursive: true, mode: 0o700 });
   const log = openSync(LOG, "w");
