@@ -91,7 +91,7 @@ async function snapshot(
   const knownHashes = new Map(files.length === 1 && fetched.sha256 !== null ? [[entry, fetched.sha256]] : []);
   const before = await digest(root, files, { doing: "hashing", totalBytes: sizeBytes, knownHashes }, context);
   const known = artifactDir(context.dataDir, before.digest);
-  if (await exists(known)) {
+  if (await holds(known, files, before, context)) {
     // Used again: it is not to be taken for garbage before the version that refers to it is known.
     const now = new Date();
     await utimes(known, now, now);
@@ -112,6 +112,19 @@ async function snapshot(
   } finally {
     await rm(incoming, { recursive: true, force: true });
   }
+}
+
+/** Whether a folder holds files of this content. One that was cut off or overwritten goes: it would fail each start for ever. */
+async function holds(folder: string, files: readonly string[], wanted: Digest, context: MakeContext): Promise<boolean> {
+  if (!(await exists(folder))) return false;
+  try {
+    const check = { doing: "checking", totalBytes: wanted.sizeBytes, knownHashes: new Map() };
+    if ((await digest(folder, files, check, context)).digest === wanted.digest) return true;
+  } catch (error) {
+    if (systemCode(error) !== "ENOENT") throw error;
+  }
+  await rm(folder, { recursive: true, force: true });
+  return false;
 }
 
 /** Whoever comes second finds the same content under the name: the digest says so. */

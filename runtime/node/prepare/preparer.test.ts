@@ -1,5 +1,14 @@
 import { createHash } from "node:crypto";
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -102,6 +111,19 @@ describe("a version", () => {
     expect(readFileSync(first.artifact.path).equals(IRIS)).toBe(true);
     expect(second.artifact.sizeBytes).toBe(IRIS.length + 2);
     expect(second.id).not.toBe(first.id);
+  });
+
+  test.each([
+    ["overwritten", (path: string) => writeFileSync(path, Buffer.alloc(IRIS.length))],
+    ["cut off", (path: string) => truncateSync(path, 10)],
+    ["gone", (path: string) => rmSync(path)],
+  ])("whose copy was %s on the disk gets a whole one with the next deploy", async (_, damage) => {
+    const model = putModel();
+    const first = await versionFrom(specOf({ model }));
+    damage(first.artifact.path);
+    const second = await versionFrom(specOf({ model }, 2));
+    expect(second.id).toBe(first.id);
+    expect(readFileSync(second.artifact.path).equals(IRIS)).toBe(true);
   });
 
   test("of one model is made for five endpoints at once, and none of them fails in between", async () => {
