@@ -58,8 +58,16 @@ export async function startCluster(onProgress: (line: string) => void): Promise<
   // The first process of the namespaces has to reap what is left to it: a shell does, Node does not.
   const first = ["sh", "-c", '"$@" & wait $!', "sh", process.execPath, join(import.meta.dirname, "init.ts")];
   const child = spawn("unshare", [...namespaces, "--", ...first], { detached: true, stdio: ["ignore", log, log] });
-  const identity = identifyProcess(child.pid!);
-  writeFileSync(PROCESS_FILE, JSON.stringify(identity));
+  if (child.pid === undefined) {
+    // The reason comes as an event too, which would end this process if nobody took it.
+    child.on("error", () => {});
+    throw new UserError(
+      "PENSTOCK_CLUSTER_FAILED",
+      "unshare, which makes the cluster's namespaces, can't be run",
+      "install util-linux and try again",
+    );
+  }
+  writeFileSync(PROCESS_FILE, JSON.stringify(identifyProcess(child.pid)));
   child.unref();
   return untilReady(onProgress);
 }

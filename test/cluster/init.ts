@@ -1,6 +1,6 @@
 /**
  * The inside of a test cluster: runs in network, process and mount namespaces of its own, in which it starts a control
- * plane and a node in order, and says so. When it ends, the kernel ends all that it started. Usage: by up.ts.
+ * plane and a node in order, and says so. When it ends, the kernel ends all that it started. Usage: by cluster.ts.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
