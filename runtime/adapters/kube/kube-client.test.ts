@@ -147,3 +147,13 @@ test("a client certificate that is renewed in its file is used from the next req
 test("a server that speaks without TLS is refused in plain words, before a token is sent to it", () => {
   expect(() => connect("http://127.0.0.1:8001")).toThrow("is not an https:// address");
 });
+
+test.each([
+  ["isn't there", null],
+  ["is no kubeconfig", "clusters: [not closed"],
+])("a kubeconfig that %s is told in plain words", (_how, text) => {
+  const file = join(scratch, "broken");
+  if (text !== null) writeFileSync(file, text);
+  process.env.KUBECONFIG = file;
+  expect(() => connectToCluster(null)).toThrow("The kubeconfig can't be read");
+});

@@ -51,11 +51,19 @@ export interface KubeClient {
 
 /**
  * The client of a context of the user's kubeconfig (KUBECONFIG or ~/.kube/config), or of the cluster this process runs in.
- * Errors: UserError where there is no such context or no configuration at all.
+ * Errors: UserError where there is no such context, or no configuration that can be read.
  */
 export function connectToCluster(context: string | null): KubeClient {
   const config = new KubeConfig();
-  config.loadFromDefault();
+  try {
+    config.loadFromDefault();
+  } catch (error) {
+    throw new UserError(
+      "PENSTOCK_KUBECONFIG_UNREADABLE",
+      `The kubeconfig can't be read: ${(error as Error).message}`,
+      "Set KUBECONFIG to a file that is one.",
+    );
+  }
   if (context !== null) {
     const known = config.getContexts().map((one) => one.name);
     if (!known.includes(context)) {
