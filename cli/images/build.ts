@@ -1,5 +1,6 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeFolder } from "../../runtime/adapters/make-folder.ts";
 import { billOfMaterials } from "../../runtime/packaging/image/bill.ts";
 import { type Image, writeImage, writeLayer } from "../../runtime/packaging/image/oci.ts";
 import { type LockedPackage, listPackage, productionPackages } from "../../runtime/packaging/image/packages.ts";
@@ -44,7 +45,7 @@ export interface BuildImagesOptions {
  * digests. Errors: a package of the lockfile that is not installed is left out; those of the file system.
  */
 export async function buildImages(options: BuildImagesOptions): Promise<readonly Image[]> {
-  mkdirSync(options.out, { recursive: true });
+  makeFolder(options.out);
   const layers = mkdtempSync(join(options.out, "layers-"));
   try {
     return await buildWith(layers, options);

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
@@ -30,4 +31,10 @@ test("an unknown flag, a flag without its value and an unknown image end with 2 
     expect([code, err]).toEqual([2, expect.stringMatching(told)]);
     expect(err).not.toMatch(/\n\s+at /);
   }
+});
+
+test("a folder that can't be made ends with 1 and what to do, at once and without a stack", async () => {
+  const { code, err } = await images("--out", join(PROGRAM, "below-a-file"), "core");
+  expect([code, err]).toEqual([1, expect.stringMatching(/^error: .*\ntodo: give a folder/)]);
+  expect(err).not.toMatch(/\n\s+at /);
 });

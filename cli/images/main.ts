@@ -30,16 +30,24 @@ async function main(terminal: Terminal, args: readonly string[]): Promise<number
     );
     return 2;
   }
-  const images = await buildImages({
-    root: resolve(import.meta.dirname, "../.."),
-    out: resolve(values.out),
-    names: positionals.length === 0 ? IMAGES : (positionals as ImageName[]),
-    onProgress: (doing) => terminal.note(`building ${doing}`),
-  });
-  for (const { name, path, digest, sizeBytes } of images) {
-    terminal.print(`${name}  ${digest}  ${bytesText(sizeBytes)}  ${path}`);
+  const names = positionals.length === 0 ? IMAGES : (positionals as ImageName[]);
+  try {
+    for (const { name, path, digest, sizeBytes } of await build(terminal, resolve(values.out), names)) {
+      terminal.print(`${name}  ${digest}  ${bytesText(sizeBytes)}  ${path}`);
+    }
+    return 0;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    // What is not the file system's word is a bug, and its stack belongs to whoever mends it.
+    if (code === undefined) throw error;
+    terminal.note(`error: ${message}\ntodo: give a folder that can be written and has room, with --out`);
+    return 1;
   }
-  return 0;
+}
+
+function build(terminal: Terminal, out: string, names: readonly ImageName[]) {
+  const root = resolve(import.meta.dirname, "../..");
+  return buildImages({ root, out, names, onProgress: (doing) => terminal.note(`building ${doing}`) });
 }
 
 function parse(args: readonly string[]) {

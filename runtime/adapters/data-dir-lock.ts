@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { UserError } from "../core/errors.ts";
+import { makeFolder } from "./make-folder.ts";
 import { explain } from "./stores/database.ts";
 
 /** What the holder writes beside the lock, for the message to whoever comes second. */
@@ -23,7 +24,7 @@ export function lockDataDir(dataDir: string, holder: LockHolder): () => void {
   const note = join(dataDir, "region.lock.json");
   let database: DatabaseSync | null = null;
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir, 0o700);
     database = new DatabaseSync(file, { timeout: 0 });
     database.exec("BEGIN EXCLUSIVE");
     writeFileSync(note, `${JSON.stringify(holder)}\n`);

@@ -1,6 +1,7 @@
-import { chmodSync, lstatSync, mkdirSync } from "node:fs";
+import { chmodSync, lstatSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { makeFolder } from "../adapters/make-folder.ts";
 import { sha256Hex } from "../core/canonical.ts";
 import { UserError } from "../core/errors.ts";
 
@@ -21,11 +22,11 @@ export interface SocketPaths {
 export function makeSocketPaths(dataDir: string, temporaryDir: string = tmpdir()): SocketPaths {
   const inside = pathsIn(join(dataDir, "run"));
   if (Buffer.byteLength(inside.controller) <= MAX_SOCKET_PATH_BYTES) {
-    mkdirSync(join(dataDir, "run"), { recursive: true, mode: 0o700 });
+    makeFolder(join(dataDir, "run"), 0o700);
     return inside;
   }
   const short = join(temporaryDir, `penstock-${sha256Hex(dataDir).slice(0, 12)}`);
-  mkdirSync(short, { recursive: true, mode: 0o700 });
+  makeFolder(short, 0o700);
   const { uid } = lstatSync(short);
   if (uid !== (process.getuid?.() ?? uid) || !lstatSync(short).isDirectory()) {
     throw new UserError(

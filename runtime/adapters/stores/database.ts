@@ -1,7 +1,8 @@
-import { accessSync, chmodSync, constants, mkdirSync } from "node:fs";
+import { accessSync, chmodSync, constants } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { UserError } from "../../core/errors.ts";
+import { makeFolder } from "../make-folder.ts";
 
 /**
  * The schema, one step an entry: a database at `user_version` n has had the first n applied. Steps are only ever added.
@@ -31,7 +32,7 @@ const RESULT = { readOnly: 8, ioError: 10, corrupt: 11, full: 13, cannotOpen: 14
  */
 export function openDatabase(path: string, durability: Durability): DatabaseSync {
   return explained(path, () => {
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
     accessSync(dirname(path), constants.W_OK | constants.X_OK);
     const database = new DatabaseSync(path, { timeout: BUSY_WAIT_MS });
     try {
