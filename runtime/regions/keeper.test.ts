@@ -12,6 +12,7 @@ import type { Hello } from "../contract/wire/messages.ts";
 import type { LogLevel } from "../domain/endpoint.ts";
 import type { ReplicaReport } from "../domain/replica.ts";
 import type { RunSettings, RuntimeKind } from "../domain/version.ts";
+import { PLAIN_RUN } from "../serving/custom/fixtures.ts";
 import { writeTinyClassifier } from "../serving/onnx/test-model.ts";
 
 const ENTRY = join(import.meta.dirname, "keeper.ts");
@@ -54,22 +55,13 @@ async function listen(): Promise<void> {
 }
 
 function start(runtime: RuntimeKind, path: string, run: Partial<RunSettings> = {}): ChildProcess {
-  const settings = {
-    cpuCount: 1,
-    memoryBytes: null,
-    env: {},
-    command: null,
-    url: null,
-    readyPath: null,
-    contextTokens: null,
-  };
   const version = {
     id: "tiny-0000000000",
     endpoint: "tiny",
     runtime,
     artifact: { source: path, digest: "0", path, sizeBytes: 1 },
     environmentHash: null,
-    run: { ...settings, maxInFlight: null, ...run },
+    run: { ...PLAIN_RUN, ...run },
     createdAtMs: 0,
   };
   const controllerSocket = join(dataDir, "c.sock");

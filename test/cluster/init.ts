@@ -21,7 +21,7 @@ import {
   READY_FILE,
   SERVICE_RANGE,
 } from "./layout.ts";
-import { makePki } from "./pki.ts";
+import { makePki, token } from "./pki.ts";
 import { programPath } from "./programs.ts";
 
 const POLL_MS = 50;
@@ -156,7 +156,8 @@ async function until(step: string, child: ChildProcess, holds: () => Promise<boo
 function askApi(path: string): Promise<unknown> {
   const ca = readFileSync(pki("ca.crt"));
   return new Promise((resolve) => {
-    const asked = request(`${API_URL}${path}`, { ca, headers: { authorization: "Bearer test-admin" } }, (answer) => {
+    const headers = { authorization: `Bearer ${token("admin")}` };
+    const asked = request(`${API_URL}${path}`, { ca, headers }, (answer) => {
       let text = "";
       answer.setEncoding("utf8").on("data", (more: string) => {
         text += more;

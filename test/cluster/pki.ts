@@ -54,7 +54,8 @@ export function makePki(folder: string): void {
     writeFileSync(join(folder, `${name}.kubeconfig`), kubeconfig(name, join(folder, "ca.crt")));
 }
 
-const token = (name: string): string => `test-${name}`;
+/** The token by which a user of the cluster calls its API. */
+export const token = (name: string): string => `test-${name}`;
 
 function kubeconfig(name: string, authority: string): string {
   return `apiVersion: v1

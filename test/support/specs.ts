@@ -3,17 +3,9 @@ import { asWallMs } from "../../runtime/core/time.ts";
 import { type EndpointSpec, modelKeyOf } from "../../runtime/domain/endpoint.ts";
 import type { Prepared } from "../../runtime/domain/rollout.ts";
 import { type RunSettings, type Version, versionIdFrom } from "../../runtime/domain/version.ts";
+import { PLAIN_RUN } from "../../runtime/serving/custom/fixtures.ts";
 
-const RUN: RunSettings = {
-  cpuCount: 1,
-  memoryBytes: 2 ** 30,
-  env: {},
-  command: null,
-  url: null,
-  readyPath: null,
-  contextTokens: null,
-  maxInFlight: null,
-};
+const RUN: RunSettings = { ...PLAIN_RUN, memoryBytes: 2 ** 30 };
 
 /** A whole endpoint spec for tests; `change` says what matters to the test. */
 export function specOf(name: string, change: Partial<EndpointSpec> = {}): EndpointSpec {

@@ -11,33 +11,30 @@ export async function applyObject<T extends KubeObject>(
   client: KubeClient,
   type: ResourceType,
   object: T,
-  options: { readonly force?: boolean; readonly subresource?: "status"; readonly manager?: string } = {},
+  options: { readonly force?: boolean; readonly subresource?: "status" } = {},
 ): Promise<T> {
   const { name, namespace } = object.metadata;
   const path = pathOf(type, namespace ?? null, name);
   return (await client.send({
     method: "PATCH",
     path: options.subresource === undefined ? path : `${path}/${options.subresource}`,
-    query: { fieldManager: options.manager ?? MANAGER, force: options.force ?? false, fieldValidation: "Strict" },
+    query: { fieldManager: MANAGER, force: options.force ?? false, fieldValidation: "Strict" },
     contentType: "application/apply-patch+yaml",
     body: object,
   })) as T;
 }
 
-/** Deletes an object, if it is there; with `uid`, only that very one. Its dependents are deleted after it. */
+/** Deletes an object, if it is there. Its dependents are deleted after it. */
 export async function deleteObject(
   client: KubeClient,
   type: ResourceType,
-  meta: { readonly name: string; readonly namespace?: string; readonly uid?: string },
+  meta: { readonly name: string; readonly namespace?: string },
 ): Promise<void> {
   try {
     await client.send({
       method: "DELETE",
       path: pathOf(type, meta.namespace ?? null, meta.name),
-      body: {
-        propagationPolicy: "Background",
-        ...(meta.uid === undefined ? {} : { preconditions: { uid: meta.uid } }),
-      },
+      body: { propagationPolicy: "Background" },
     });
   } catch (error) {
     if (!(error instanceof KubeError && error.status === 404)) throw error;

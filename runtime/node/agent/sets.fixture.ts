@@ -2,22 +2,14 @@ import { asWallMs } from "../../core/time.ts";
 import { replicaIdOf } from "../../domain/names.ts";
 import type { ReplicaSet } from "../../domain/replica.ts";
 import { versionIdFrom } from "../../domain/version.ts";
+import { PLAIN_RUN } from "../../serving/custom/fixtures.ts";
 
 /** The set of one replica of a whole version, whose id is the hash of what it is made of. */
 export function aWholeSet(path = "/data/iris.onnx"): ReplicaSet {
   const made = {
     runtime: "onnx",
     environmentHash: null,
-    run: {
-      cpuCount: 1,
-      memoryBytes: null,
-      env: {},
-      command: null,
-      url: null,
-      readyPath: null,
-      contextTokens: null,
-      maxInFlight: null,
-    },
+    run: PLAIN_RUN,
   } as const;
   const artifact = { source: "/models/iris.onnx", digest: "a".repeat(64), path, sizeBytes: 670 };
   const id = versionIdFrom("iris", { ...made, artifactDigest: artifact.digest });

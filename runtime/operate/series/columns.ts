@@ -1,3 +1,6 @@
+/** Points kept: 15 minutes of one a second; the region and a console keep the same. */
+export const KEPT_POINTS = 900;
+
 /**
  * What a chart shows of a version or an endpoint, each second. Units: per second, milliseconds, counts, cores.
  * `targetConcurrency` is of one replica and null for an endpoint; `capacity` is that of all ready replicas together.

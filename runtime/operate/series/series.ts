@@ -2,12 +2,10 @@ import type { Now, WallMs } from "../../core/time.ts";
 import type { BoardView, FactName, Facts } from "../../domain/board.ts";
 import type { Rollout } from "../../domain/rollout.ts";
 import { valueOrNull } from "../views/value-or-null.ts";
-import { ColumnRing, type SeriesColumn, type SeriesPoint } from "./columns.ts";
+import { ColumnRing, KEPT_POINTS, type SeriesColumn, type SeriesPoint } from "./columns.ts";
 import { LoadMeter, type Rates } from "./load-meter.ts";
 import { ReplicaMeter } from "./replica-meter.ts";
 
-/** Points kept: 15 minutes of one a second. */
-const KEPT_POINTS = 900;
 /** Series kept at most (endpoints and versions together), 47 kB each; later ones are not recorded. */
 const MAX_SERIES = 1_000;
 /** Reports that the numbers in tables look back over: about 10 s, long enough for a p99 of a few requests a second. */

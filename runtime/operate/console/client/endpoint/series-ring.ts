@@ -1,8 +1,5 @@
-import { SERIES_COLUMNS, type SeriesColumn } from "../../../series/columns.ts";
+import { KEPT_POINTS, SERIES_COLUMNS, type SeriesColumn } from "../../../series/columns.ts";
 import type { SeriesSlice } from "../../../series/series.ts";
-
-/** Points kept: 15 minutes of one a second, as many as the region keeps. */
-const KEPT_POINTS = 900;
 
 /** Series of an endpoint and its versions, by name. */
 export type SeriesByName = ReadonlyMap<string, SeriesSlice>;
