@@ -49,6 +49,8 @@ export class DeploymentHost implements ReplicaHost {
   readonly #sets = new Map<VersionId, ReplicaSet | null>();
   readonly #observers = new Set<ReplicaHostObserver>();
   readonly #told = new Map<string, { readonly replica: ReplicaId; readonly version: VersionId }>();
+  /** The newest start of each replica told. */
+  readonly #starts = new Map<ReplicaId, { readonly uid: string; readonly epoch: number }>();
   readonly #work: KeyedWork;
   readonly #pods: ListWatch<Pod>;
   readonly #deployments: ListWatch<Deployment>;
@@ -199,7 +201,15 @@ export class DeploymentHost implements ReplicaHost {
       const replica = assigned.get(uid);
       if (replica === undefined) continue;
       this.#told.set(uid, { replica, version });
-      for (const observer of this.#observers) observer.hosted(hostedOf(pod, replica, version, MAIN_CONTAINER));
+      const hosted = hostedOf(pod, replica, version, MAIN_CONTAINER);
+      const last = this.#starts.get(replica);
+      const isOther = last !== undefined && last.uid !== uid;
+      // One that ends and has a successor is told no more.
+      if (isOther && pod.metadata.deletionTimestamp !== undefined) continue;
+      // Pods made within one second have one creation time.
+      const epoch = Math.max(hosted.epoch, (last?.epoch ?? 0) + (isOther ? 1 : 0));
+      this.#starts.set(replica, { uid, epoch });
+      for (const observer of this.#observers) observer.hosted({ ...hosted, epoch });
     }
   }
 
@@ -209,6 +219,7 @@ export class DeploymentHost implements ReplicaHost {
     const was = this.#told.get(uid);
     this.#told.delete(uid);
     if (was === undefined || [...this.#told.values()].some((one) => one.replica === was.replica)) return;
+    this.#starts.delete(was.replica);
     for (const observer of this.#observers) observer.gone(was.replica);
   }
 }
